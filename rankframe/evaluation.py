@@ -55,7 +55,7 @@ def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
         options = {x.name: x for x in (*of_on, *of_verbs) if x.kind is x.KEYWORD_ONLY and x.name not in taken}
         aliases: dict[str, object] = {}
         for defined in (*map(unwrap, verbs_of), function):
-            aliases |= getattr(defined, "__globals__", {})
+            aliases |= getattr(defined, "__globals__", {}) | getattr(defined, "aliases", {})
         named = sorted(options.values(), key=of_on.__contains__)
         vars(function).update(__signature__=Signature([*own, *named]), aliases=aliases)
         return called_by_users(function)

@@ -35,8 +35,9 @@ from ._verbs.fuse.fitted import FittedFusion
 from ._verbs.fuse.fuse import explain as explain_fusion_verb, fuse as fuse_verb
 from ._verbs.groups.compare_groups import GroupComparison, compare_groups as compare_groups_verb
 from ._verbs.items.catalog import catalog as catalog_verb
+from ._verbs.items.summarize import summarize as summarize_verb
 from ._verbs.measure.evaluate import evaluate as evaluate_verb
-from ._verbs.measure.summary import mean as mean_verb, summarize as summarize_verb
+from ._verbs.measure.summary import mean as mean_verb
 from ._verbs.sample.declaration import verb_of
 from .errors import InvalidData, InvalidOption
 

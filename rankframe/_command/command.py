@@ -358,7 +358,8 @@ def _table(path: str, kind: str, ids: Sequence[str]) -> pl.DataFrame:
 
 def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
     """Add an option for each keyword of a ranker's method that has none yet."""
-    hints = get_type_hints(inspect.unwrap(method))
+    original = inspect.unwrap(method)
+    hints = get_type_hints(original, localns=getattr(original, "aliases", None))
     for name, parameter in keywords(method).items():
         if _option(name) in sub._option_string_actions:
             continue

@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
 import polars as pl
 
 from .._catalog.call import Call, calls_for
 from .._catalog.registry import VERBS, metric_of
-from .._support.methods import Lifted, Owner, function_as_method
+from .._support.methods import Lifted, Owner
 from .._support.option_kinds import annotation_of
 from .._support.threads import use_polars
 from .._table.table import R, Table
@@ -42,17 +42,22 @@ class Verbs(Owner, ABC, Generic[R]):
         """The result of a verb with these arguments."""
 
 
-def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Verbs[R], P], X]:
-    """A verb as a method: the same options, over the table of a ranker of any kind of frame."""
+@overload
+def lift(verb: Callable[Concatenate[Table[Any], P], pl.DataFrame]) -> Callable[Concatenate[Verbs[R], P], R]: ...
+@overload
+def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Verbs[R], P], X]: ...
+def lift(verb: Callable[..., Any]) -> Any:
+    """A verb as a method: the same options, over the table of a ranker of any kind of frame; its frame is of that kind."""
     VERBS.put(verb.__name__, declared := verb_of(verb))
 
     @wraps(verb)
-    def call(owner: Verbs[R], /, *args: P.args, **options: P.kwargs) -> X:
+    def call(owner: Verbs[Any], /, *args: Any, **options: Any) -> Any:
         use_polars()
-        found: X = owner._lifted(declared, args, options)
-        return found
+        return owner._lifted(declared, args, options)
 
-    return function_as_method(cast("Callable[Concatenate[Verbs[R], P], X]", call))
+    original = inspect.unwrap(verb)
+    returns = annotation_of("return", inspect.signature(original).return_annotation, original)
+    return Lifted(call, R if returns is pl.DataFrame else returns)
 
 
 def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable[Concatenate[Metrics[R], P], R]:

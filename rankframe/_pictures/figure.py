@@ -16,6 +16,7 @@ from .._catalog.requests import Request, averaged
 from .._results.grid import intervals_of as kinds_of, queries, with_intervals
 from .._results.markup import rewritten
 from .._support.methods import F
+from .._support.option_groups import explain, group_of, help_of, show
 from .._support.option_kinds import Column
 from .._support.statistical_options import Confidence
 from .._table.runs import RUN, Runs, TheRuns
@@ -88,8 +89,7 @@ class SlicedOptions(Estimated, total=False):
     by: Column | None
 
 
-ENTRIES = re.split(r"\n(?=\w)", inspect.cleandoc(Shared.__doc__ or "").partition("\n\n")[2])
-HELP = {name: entry for entry in ENTRIES for name in entry.partition("\n")[0].split(", ")}
+HELP = help_of(Shared)
 """The entry of each option in the help of a plot."""
 
 
@@ -97,19 +97,13 @@ def plot(**declared: Any) -> Callable[[F], F]:
     """Declare a function as a plot: a verb whose signature and help have the options that its keywords unpack."""
 
     def declare(function: F) -> F:
-        signature = inspect.signature(function)
-        *own, keywords = signature.parameters.values()
-        options = globals()[keywords.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
-        types = {name: options[name].__forward_arg__ for name in HELP if name in options} | {"ax": "Axes | None"}
+        given = group_of(function) or {}
+        types = {name: given[name] for name in HELP if name in given} | {"ax": "Axes | None"}
         by_name = inspect.Parameter.KEYWORD_ONLY
         usual = {"ci": CI}
-        shared = [inspect.Parameter(x, by_name, default=usual.get(x), annotation=kind) for x, kind in types.items()]
-        about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
-        head = "\n" if "\nParameters\n" in about else "\n\nParameters\n----------\n"
-        text = "\n".join(dict.fromkeys(HELP[name] for name in HELP if name in types or name in signature.parameters))
-        function.__doc__ = f"{about}{head}{text}{returns}{rest}"
-        function.__dict__["__signature__"] = signature.replace(parameters=[*own, *shared])
-        function.__dict__["aliases"] = {"TheRuns": TheRuns, "Column": Column, "Confidence": Confidence}
+        shared = {x: inspect.Parameter(x, by_name, default=usual.get(x), annotation=kind) for x, kind in types.items()}
+        show(function, shared, {"TheRuns": TheRuns, "Column": Column, "Confidence": Confidence})
+        explain(function, HELP)
         return verb(gives="whole", **declared)(function)
 
     return declare

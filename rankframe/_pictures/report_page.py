@@ -60,7 +60,7 @@ from .._verbs.measure.evaluate import with_ranks
 from .._verbs.measure.judge import Findings
 from .._verbs.measure.paired_values import explained, in_order, rows_of_queries, with_own_rank
 from .._verbs.measure.summary import Summary
-from .._verbs.sample.declaration import verb
+from .._verbs.sample.declaration import call_of_verb, verb
 from .._verbs.sample.resampling import Resampling
 from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, MissingExtra, RankframeError, once_each, option
@@ -557,8 +557,8 @@ class ReportPage:
         if not self.runs.columns:
             runs = option(runs=["bm25", "dense"])
             raise InvalidOption(option(fusion=text_of(method)), " fuses runs; name them, as ", runs)
-        best = oracle(self.table, *self.calls, **self.named, fusion=method, **self.draws)
-        common = overlap(self.table, **self.named, k=RANKS)
+        best = call_of_verb(oracle, *self.calls, **self.named, fusion=method, **self.draws).on(self.table)
+        common = call_of_verb(overlap, **self.named, k=RANKS).on(self.table)
         drawn = [self.picture(plots.contributions, method, k=RANKS), self.picture(plots.overlap, k=RANKS)]
         part = Section("", [on_page(grid) for grid in (*best.grids(None), *common.grids(None))], drawn)
         lines = [*best.sentences(IN_HTML), *common.sentences(IN_HTML)]

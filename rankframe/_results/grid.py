@@ -11,7 +11,7 @@ from .._catalog.call import Call
 from .._catalog.parse import parse
 from .._statistics.estimators import INTERVALS
 from .._support.option_values import Range
-from ..errors import InvalidOption, RankframeError
+from ..errors import RankframeError
 
 Record: TypeAlias = Mapping[str, Any]
 """A row of a table, its values by column, as Polars types it."""
@@ -107,39 +107,6 @@ def queries_of(table: Sequence[Record]) -> str:
     return "1 query" if n == [1] else f"{counted} queries"
 
 
-NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
-INTERVAL = ("ci_low", "ci_high")
-
-
-def of_summary(frame: Any, digits: int) -> Grid:
-    """A frame that `summarize` made."""
-    if not (hasattr(frame, "collect_schema") or hasattr(frame, "columns")):
-        says = "is no table of rankframe's; give what compare, summarize or check made"
-        raise InvalidOption(f"{type(frame).__name__} {says}")
-    table = records(frame)
-    names = list(table[0]) if table else []
-    if not {"metric", "mean"} <= set(names):
-        there, made = ", ".join(names) or "none", "give what df.rank.summarize(...) made"
-        raise InvalidOption(f"the frame has columns {there}, and is no summary; {made}")
-    by = [name for name in names if name not in {*NAMES, *INTERVAL, "interval"}]
-    with_interval = set(INTERVAL) <= set(names)
-    figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
-    if any(row.get("total") is not None for row in table):
-        figures.append("total")
-    rows = []
-    for row in table:
-        cells = named(row, *by, "metric")
-        for figure in figures:
-            if figure == "interval":
-                ends = [number(row[end], digits) for end in INTERVAL]
-                cells.append(Cell(f"[{ends[0]}, {ends[1]}]" if all(ends) else ""))
-            else:
-                cells.append(Cell(number(row[figure], digits)))
-        rows.append(tuple(cells))
-    notes = (f"Interval: {intervals_of(row['interval'] for row in table)}.",) if "interval" in names else ()
-    return Grid((*by, "metric"), tuple(NAMES.get(figure, figure) for figure in figures), rows, notes)
-
-
 def records(frame: Any) -> list[dict[str, Any]]:
     """The rows of a frame of any library as dictionaries, with ``None`` for missing values."""
     if hasattr(frame, "to_dicts"):
@@ -160,6 +127,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def is_setting(value: object) -> bool:
+    """Whether an argument is written down with a result: a number, a text or several, and no table."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_setting(x) for key, x in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(is_setting, value))
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def higher_is_better(metric: str) -> bool:

@@ -11,7 +11,8 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from .._support.methods import called_by_users
 from .._support.option_kinds import check
-from .grid import Digits, Grid, Level, of_summary, plain, records
+from .columns import of_summary
+from .grid import Digits, Grid, Level, plain, records
 from .markup import great_html, html, latex, markdown, markdown_text, text, visible
 from .sentences import IN_HTML, IN_TEXT, Quotes
 

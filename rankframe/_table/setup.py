@@ -327,6 +327,9 @@ JOINED = "qrels"
 TABLES = PARTS["background"]
 """The names of the options that take tables."""
 
+OTHER_TABLES = (*TABLES, "qrels", "tables")
+"""The options of verbs that are other tables."""
+
 OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"], "like")
 """The names of all options that `on` takes."""
 

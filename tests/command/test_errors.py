@@ -58,7 +58,7 @@ NOT_HERE = (
         "_table/trec_eval",
         "_catalog/names",
     ),  # metrics' texts as data, and notes, which name options of tools
-    *("_results/grid", "plot", "report", "__init__"),
+    *("_results/grid", "_results/columns", "plot", "report", "__init__"),
     *("_lift/ranker", "_lift/method", "_lift/display"),
     *("_shapes", "_trainers"),  # calls of Python alone
     *("_command", "_pictures/draw", "_lift/partial_sums"),  # its own words; code of charts
@@ -115,7 +115,9 @@ def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
 
 
 def code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Code of Polars and pandas, which a front without it leaves out or has other words for."""
+    """Names of columns, and code of Polars and pandas, which a front without it leaves out or has other words for."""
+    for call in calls(tree, "schema"):
+        yield from call.args
     for call in calls(tree, "Code"):
         yield from (*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "pandas"))
 

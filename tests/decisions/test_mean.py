@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._verbs.measure.summary import Means
+from rankframe._verbs.measure.summary import means_of
 from tests.support.each import each
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
@@ -109,7 +109,7 @@ def test_lazy_and_pandas_frames_give_the_same_means() -> None:
 
 def test_the_parts_of_a_table_give_the_means_of_the_whole() -> None:
     for by in ((), ("day",)):
-        means = Means.of(DF.rank._setup, None, "rr", "num_ret", by=by)
+        means = means_of(DF.rank._setup, None, "rr", "num_ret", by=by)
         parts = [means.part(DF.filter(pl.col("query_id").is_in(queries))) for queries in ([1, 4], [2], [3])]
         assert_frame_equal(means.merge(pl.concat(parts)), DF.rank.mean("rr", "num_ret", by=by))
 

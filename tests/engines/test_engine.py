@@ -20,8 +20,9 @@ from rankframe._table.table import Table
 from rankframe._verbs.audit import tool_comparison
 from rankframe._verbs.fuse.fuse import fuse
 from rankframe._verbs.items.expected_exposure import expected_exposure
+from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure import evaluate as verbs, judge
-from rankframe._verbs.measure.summary import mean, summarize
+from rankframe._verbs.measure.summary import mean
 from rankframe._verbs.sample.declaration import call_of_verb, verb
 from tests.support.calls import POLICIES
 from tests.support.each import each
@@ -127,12 +128,12 @@ def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:
 
 @verb(gives="query", labels=False)
 def greatest(table: Table[Any], of: Column) -> Any:
-    return table.give(table.rows.group_by(table.setup.roles.query).agg(pl.col(of).max()))
+    return table.rows.group_by(table.setup.roles.query).agg(pl.col(of).max())
 
 
 @verb(gives="table")
 def number(table: Table[Any]) -> Any:
-    return table.give(table.rows.select(pl.len()))
+    return table.rows.select(pl.len())
 
 
 def undeclared(table: Table[Any]) -> Any:

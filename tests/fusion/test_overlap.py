@@ -294,3 +294,19 @@ def test_the_grid_says_over_which_length_documents_are_in_common() -> None:
     whole, top = (df.rank.fusion.overlap(runs=["one", "two"], k=k).grids()[0].notes[0] for k in (None, 1))
     assert "common documents over the length of the longer ranking" in whole
     assert "common documents over 1;" in top
+
+
+def test_an_oracle_weighs_queries_as_the_means_do() -> None:
+    df = pl.DataFrame(
+        {
+            "query_id": [1, 1, 2, 2],
+            "doc_id": list("abab"),
+            "label": [1, 0, 0, 1],
+            "bm25": [2, 1, 2, 1],
+            "dense": [1, 2, 1, 2],
+            "often": [3, 3, 1, 1],
+        }
+    )
+    found = df.rank.fusion.oracle("rr", runs=["bm25", "dense"], fusion=None, weights="often", resamples=39).table
+    assert found["mean"].to_list() == [0.875, 0.625]  # (3 + 1/2) / 4 and (3/2 + 1) / 4; the oracle is always right
+    assert found["gain"].to_list() == [0.125, 0.375]

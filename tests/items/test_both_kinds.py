@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from rankframe import spark
 from rankframe._lift.engine import run as run_on_engine
+from rankframe._lift.partial_sums import PartialSums
+from rankframe._pictures import report_page
 from rankframe._table.setup import Setup
 from rankframe._verbs.items.summarize import summarize
-from rankframe._verbs.measure.summary import summarize as of_queries
-from rankframe._verbs.sample.declaration import call_of_verb
+from rankframe._verbs.sample.declaration import call_of_verb, verb_of
 from tests.support.each import each
 
 USERS = 12
@@ -138,11 +142,19 @@ def test_a_table_in_parts_refuses_metrics_of_the_whole() -> None:
         rf.InvalidOption, match="coverage@2 looks at the lists of all users, of which each worker has a part"
     ):
         run_on_engine(engine, RECS, Setup(), call)
-    alone = call_of_verb(summarize, "rr", ci=None)
-    assert alone.mergeable(Setup()) == call_of_verb(of_queries, "rr", ci=None).mergeable(Setup())
+    alone: Any = call_of_verb(summarize, "rr", ci=None).mergeable(Setup())
+    assert [call.text for call in alone.calls] == ["rr"]
 
 
-def test_the_help_is_that_of_a_summary_with_its_options() -> None:
-    text = RECS.rank.summarize.__doc__
-    assert "metrics of the whole table, such as" in text
-    assert "resamples=10000" in repr(RECS.rank.summarize)
+def test_every_front_reads_the_one_declaration_of_summarize() -> None:
+    declared = {name: x.default for name, x in verb_of(summarize).parameters.items() if name not in ("runs", "run")}
+    for front in (RECS.rank.summarize, RECS.to_pandas().rank.summarize, rf.summarize):
+        there = signature(front).parameters
+        assert {name: there[name].default for name in declared} == declared
+    for name in ("by", "ci"):
+        assert signature(PartialSums.summarize).parameters[name].default == declared[name]
+    assert spark.summarize_verb is summarize
+    assert report_page.summarize is summarize
+    assert "metrics of the whole table, such as" in RECS.rank.summarize.__doc__
+    verbs = Path(rf.__file__).parent / "_verbs"
+    assert [path.stem for path in verbs.rglob("*.py") if "def summarize(" in path.read_text("utf-8")] == ["summarize"]

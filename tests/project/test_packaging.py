@@ -49,12 +49,17 @@ rf.rank(pl.DataFrame()).plot.curve("ndcg", titel="A title")
 rf.rank(pl.DataFrame()).plot.contributions("rrf", ci=0.9)
 rf.rank(pd.DataFrame()).plot.judged("ndcg", ci="wide")
 rf.rank(pd.DataFrame()).plot.judged("ndcg", ax=3)
+reveal_type(rf.rank(pd.DataFrame()).summarize("rr", by=["day"], ci=None, cluster="user", seed=1, weights=None))
+reveal_type(rf.rank(pl.LazyFrame()).fusion.overlap(runs=["old", "new"]).table)
+rf.rank(pl.DataFrame()).summarize("rr", ci="wide")
+rf.rank(pl.DataFrame()).collection.difficulty("nqc", of="rr", ci=None)
+rf.rank(pl.DataFrame()).mean("rr", cluster="user")
 """
 REVEALED = {
     11: "DataFrame", 12: "LazyFrame", 13: "DataFrame", 14: "Expr",
-    22: "LayerChart", 23: "LayerChart", 24: "Axes", 25: "Axes",
+    22: "LayerChart", 23: "LayerChart", 24: "Axes", 25: "Axes", 31: "DataFrame", 32: "LazyFrame",
 }  # fmt: skip
-REFUSED = {15, 16, 17, 18, 26, 27, 28, 29, 30}
+REFUSED = {15, 16, 17, 18, 26, 27, 28, 29, 30, 33, 34, 35}
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._catalog.registry import VERBS
 from rankframe.errors import InvalidData, InvalidOption
 from rankframe.results import Grid, Result, render
 from tests.support.each import each
@@ -52,6 +53,23 @@ def test_every_result_has_tables_of_the_callers_kind_and_the_stream_of_its_main_
         assert pl.DataFrame(found).shape == main.shape, verb
         assert pl.DataFrame(found).columns == list(main.columns), verb
         assert {"policies", "versions"} <= {*found.settings}, verb
+
+
+def test_the_settings_of_a_result_have_the_calls_own_arguments() -> None:
+    for verb, call in RESULTS.items():
+        if verb in ("compare", "gate"):
+            continue
+        declared: Any = VERBS[verb]
+        assert {*declared.parameters} - {"qrels"} <= {*call(DF.rank).settings}, verb
+    found = DF.rank.fusion.overlap(runs=["new", "old"], k=1)
+    assert {name: found.settings[name] for name in ("k", "runs", "run")} == {
+        "k": 1,
+        "runs": ["new", "old"],
+        "run": None,
+    }
+    found = DF.rank.items.compare("coverage@1", items=["a", "b"], by="market", resamples=39, **RUNS)
+    assert (found.settings["by"], found.settings["resamples"]) == (("market",), 39)
+    assert "items" not in found.settings  # a table
 
 
 def test_every_result_renders_in_every_format_from_its_sentences_and_grids() -> None:

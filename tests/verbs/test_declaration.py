@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import re
 from operator import attrgetter
@@ -13,15 +14,18 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._catalog.registry import VERBS
 from rankframe._lift.method import lift
 from rankframe._lift.pandas import PandasRanker
 from rankframe._lift.pandas_tables import SHAPES
 from rankframe._lift.polars import PolarsRanker
 from rankframe._support.option_kinds import Column
+from rankframe._table import shared_options
 from rankframe._table.setup import Setup
 from rankframe._table.table import Table, in_memory
+from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure import evaluate as verbs
-from rankframe._verbs.measure.summary import summarize
+from rankframe._verbs.measure.summary import mean
 from rankframe._verbs.sample.declaration import Gives, VerbCall, call_of_verb, verb, verb_of
 from tests.support.each import each
 
@@ -33,19 +37,19 @@ DF = pd.DataFrame(
 
 
 @verb(gives="query", labels=False)
-def dearest(table: Table[R], of: Column) -> R:
+def dearest(table: Table[Any], of: Column) -> pl.DataFrame:
     """The greatest value of a column in each query."""
-    return table.give(table.rows.group_by(table.setup.roles.query, maintain_order=True).agg(pl.col(of).max()))
+    return table.rows.group_by(table.setup.roles.query, maintain_order=True).agg(pl.col(of).max())
 
 
 @verb(gives="row", labels=False)
-def with_share(table: Table[R], of: Column) -> R:
+def with_share(table: Table[Any], of: Column) -> pl.DataFrame:
     """The rows with a column's share in the query's sum."""
-    return table.give(table.rows.with_columns(share=pl.col(of) / pl.col(of).sum().over(table.setup.roles.query)))
+    return table.rows.with_columns(share=pl.col(of) / pl.col(of).sum().over(table.setup.roles.query))
 
 
-def undeclared(table: Table[R]) -> R:
-    return table.give(table.rows)
+def undeclared(table: Table[Any]) -> pl.DataFrame:
+    return table.rows
 
 
 class Ranker(PandasRanker):
@@ -93,9 +97,32 @@ def test_a_declaration_of_what_no_front_knows_is_an_error() -> None:
 def test_a_verb_names_columns_by_the_annotations_of_its_parameters() -> None:
     assert verb_of(dearest).reads == ("of",)
     assert verb_of(verbs.with_ranks).reads == ()
-    assert verb_of(summarize).reads == ("runs", "run", "by", "weights", "cluster", "model_labels")
+    assert verb_of(summarize).reads == ("runs", "run", "by", "model_labels", "weights", "cluster")
     assert call_of_verb(dearest, "price").columns(Setup()) >= {"query_id", "score", "price"}
     assert "label" not in call_of_verb(dearest, "price").columns(Setup())
+
+
+def test_options_that_verbs_share_stand_one_by_one_in_signatures_and_help() -> None:
+    several = 0
+    for name, entry in VERBS.items():
+        declared: Any = entry
+        shared = shared_options.HELP.keys() & declared.parameters.keys()
+        several += len(shared)
+        said = inspect.getdoc(declared.function) or ""
+        assert not [x for x in declared.parameters.values() if x.kind is x.VAR_KEYWORD], name
+        listed = said.partition("\nParameters\n")[2].partition("\nReturns\n")[0]
+        documented = {x.strip("*") for line in re.findall(r"(?m)^\S.*$", listed) for x in line.split(", ")}
+        assert shared <= documented, name
+        assert said.count("\nprogress\n") <= 1
+    assert several > 60
+    assert inspect.signature(mean).parameters["by"].default is None
+    assert verb_of(summarize).parameters["resamples"].default == 10_000  # its own; the others' is 1,000
+
+
+def test_a_verb_called_as_a_function_has_the_defaults_of_its_signature() -> None:
+    table = in_memory(pl.DataFrame(DF), Setup())
+    assert mean(table, "rr").equals(call_of_verb(mean, "rr").on(table))
+    assert summarize(table, "rr", ci=None).equals(call_of_verb(summarize, "rr", ci=None).on(table))
 
 
 def test_a_call_and_its_verb_go_to_workers_by_name() -> None:

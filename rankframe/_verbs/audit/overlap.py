@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,17 +14,19 @@ from ..._catalog.call import Call, call_of
 from ..._catalog.registry import AGREEMENTS, METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import LARGEST, measure, needs_largest_label
-from ..._results.grid import Cell, Grid, estimated, intervals_of, left_out, named, numbers, percent, queries_of, records
+from ..._results.columns import grid, schema
+from ..._results.grid import Cell, Grid, Record, estimated, intervals_of, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, best_of, quoted
 from ..._support.floats import Booleans, Floats, Integers, np
 from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Interval, Resamples, Seed
+from ..._support.statistical_options import Interval
 from ..._table.policies import Cutoff
 from ..._table.roles import require_number
-from ..._table.runs import Runs, TheRuns
+from ..._table.runs import Runs
 from ..._table.setup import Roles, Setup
+from ..._table.shared_options import IntervalsOfRuns, OfRuns, runs_of
 from ..._table.table import R, Table, Whole, in_memory
 from ...errors import InvalidOption
 from ..decide.compare import compared_values
@@ -32,18 +34,17 @@ from ..decide.estimation import Estimation
 from ..fuse.fitted import FittedFusion, FusionMethod, text_of
 from ..fuse.fuse import SCORE, fuse
 from ..measure.evaluate import agreement
-from ..measure.paired_values import Design, Lacking, PairedValues, paired_values, two_or_more
+from ..measure.paired_values import Design, PairedValues, paired_values, two_or_more
 from ..sample.declaration import call_of_verb, verb
 from ..sample.entries import Entries, entries_of, names_of_runs
 from ..sample.resampling import Resampling, warn_of_t
-from ..sample.settings import settings_of
 
-PAIRS = {
-    "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
-    "n_queries": pl.UInt32,
-}  # fmt: skip
+if TYPE_CHECKING:
+    from typing import Unpack
+
+PAIRS = schema("run other overlap jaccard rbo n_queries")
+OF_RUNS = schema("run retrieved only relevant only_relevant")
 COUNTS = ("retrieved", "only", "relevant", "only_relevant")
-OF_RUNS = {"run": pl.String, **dict.fromkeys(COUNTS, pl.UInt32)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,17 +89,14 @@ class Overlap(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures of pairs of runs and of single runs."""
         pairs, runs, k = records(self.table), records(self.runs), self.settings["k"]
-        figures = ("overlap", "jaccard", "rbo")
-        body = [(*named(row, "run", "other"), *numbers(row, *figures)) for row in pairs[:most]]
         over = "the length of the longer ranking" if k is None else k
         note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run; rbo: rank-biased overlap of the whole rankings."
         names = ("retrieved", "only", "relevant", "only_relevant")
         counts = [name for name in names if any(row[name] is not None for row in runs)]
-        of_runs = [(*named(row, "run"), *(Cell(f"{row[name]:,}", row[name]) for name in counts)) for row in runs]
         own = f"Documents{self._top} over all queries; only: those that no other run has there."
-        of_pairs = Grid(("run", "other"), figures, body, (note,))
-        heads = tuple(name.replace("_", " ") for name in counts)
-        return [of_pairs, Grid(("run",), heads, of_runs, (own, *left_out(self, pairs, most)))]
+        of_pairs = grid(self, pairs, ("run", "other"), "overlap jaccard rbo", (note,), most)
+        notes = (own, *left_out(self, pairs, most))
+        return [of_pairs, grid(self, runs, ("run",), " ".join(counts), notes, None)]
 
     @property
     def _top(self) -> str:
@@ -107,9 +105,7 @@ class Overlap(Result[R_co]):
 
 
 @verb(gives="whole", labels=True, by_parts=True)
-def overlap(
-    table: Table[R], *, runs: TheRuns | None = None, run: Column | None = None, k: Cutoff | None = 10
-) -> Overlap[R]:
+def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]) -> Overlap[R]:
     """The overlap of the rankings of every two runs, and the documents that each run finds alone.
 
     Parameters
@@ -156,7 +152,7 @@ def overlap(
     >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
     (['bm25', 'dense'], [1, 1], [1, 0])
     """
-    chosen = Runs.of(runs, run).required()
+    chosen = runs_of(options).required()
     names = two_or_more(names_of_runs(table, chosen))
     found = table.by_parts(OverlapOfPart(chosen, tuple(names), k))
     of_pairs, of_runs = found.filter(pl.col("other").is_not_null()), found.filter(pl.col("other").is_null())
@@ -166,8 +162,7 @@ def overlap(
     pairs = of_pairs.group_by("run", "other").agg(sums, n).sort(order).select(*PAIRS)
     each = pl.when(pl.col(COUNTS).is_not_null().all()).then(pl.col(COUNTS).sum())
     counts = of_runs.group_by("run").agg(each).sort(order[0]).select(*OF_RUNS)
-    settings = settings_of(table, k=k, runs=names, run=chosen.column)
-    return Overlap(table.give(pairs), table.give(counts), settings)
+    return Overlap(table.give(pairs), table.give(counts), {"runs": names})
 
 
 @dataclass(frozen=True)
@@ -295,31 +290,25 @@ class Oracle(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and run."""
         rows = records(self.table)
-        body = []
-        for row in rows[:most]:
-            better = Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"])
-            means = numbers(row, "mean", "oracle")
-            body.append((*named(row, "metric", "run"), *means, estimated(row, "gain"), better))
         note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
         note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
-        figures = ("mean", "oracle", f"gain [{percent(self.settings)} interval]", "better")
-        return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
+        notes = (note, *left_out(self, rows, most))
+        return [grid(self, rows, ("metric", "run"), "mean oracle gain better", notes, most, cells={"better": of_all})]
 
 
-@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
+def of_all(row: Record, name: str) -> Cell:
+    """On how many of all queries."""
+    return Cell(f"{row[name]:,} of {row['n_queries']:,}", row[name])
+
+
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True, usual={"resamples": 10_000})
 def oracle(
     table: Table[R],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     fusion: FusionMethod | None = "rrf",
-    ci: Confidence = 0.95,
     interval: Interval = "auto",
     weights: Column | None = None,
-    missing: Lacking = "error",
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfRuns],
 ) -> Oracle[R]:
     """The gain of choosing the best run for each query, over each single run and over a fusion.
 
@@ -374,8 +363,8 @@ def oracle(
     >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
     (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
     """
-    design = Design(Runs.of(runs, run), None, (), None, missing)
-    resampling = Resampling(ci, interval, resamples, seed, progress)
+    design = Design(runs_of(options), None, (), weights, options.get("missing", "error"))
+    resampling = Resampling.of(options, interval)
     calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
     found = paired_values(table, calls, design)
     singles = found.runs
@@ -390,7 +379,7 @@ def oracle(
     warn_of_t(figures, resampling)
     figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
     fused = None if fusion is None else text_of(fusion)
-    settings = settings_of(table, calls, design.settings, asdict(resampling), fusion=fused, runs=singles)
+    settings = {**design.settings, "fusion": fused, "runs": singles}
     return Oracle(table.give(figures), table.give(found.long()), settings)
 
 

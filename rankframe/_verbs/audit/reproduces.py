@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
-import polars.selectors as cs
 
 from ... import stats
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged, refuse_geometric
-from ..._results.grid import Cell, Grid, left_out, named, number, numbers, p_value, queries_of, records
+from ..._results.columns import grid, schema, table_in
+from ..._results.grid import Grid, left_out, number, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes, p_of, quoted
 from ..._statistics.agreement import kendall_union, quotient
@@ -20,12 +20,15 @@ from ..._support.floats import Floats, np
 from ..._support.option_kinds import Column
 from ..._table.policies import Cutoff
 from ..._table.runs import RUN, Runs, TheRuns
+from ..._table.shared_options import OfSameQueries, runs_of
 from ..._table.table import Table
 from ...errors import InvalidOption, on, option
 from ..measure.evaluate import ranks_of
-from ..measure.paired_values import Design, Lacking, PairedValues, differences, paired_values
+from ..measure.paired_values import Design, PairedValues, differences, paired_values
 from ..sample.declaration import verb
-from ..sample.settings import settings_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -34,15 +37,10 @@ Union: TypeAlias = Literal["ranked", "sorted"]
 Original: TypeAlias = Mapping[Column, Column]
 Taus: TypeAlias = list[pl.Series]
 
-TABLE = {
-    "metric": pl.String, "run": pl.String, "original": pl.String, "mean": pl.Float64, "original_mean": pl.Float64,
-    "ktu": pl.Float64, "rmse": pl.Float64, "effect_ratio": pl.Float64, "delta_relative_improvement": pl.Float64,
-    "p_value": pl.Float64, "n_queries": pl.UInt32,
-}  # fmt: skip
+TABLE = schema(
+    "metric run original mean original_mean ktu rmse effect_ratio delta_relative_improvement p_value n_queries"
+)
 
-REPRODUCED = {
-    "ktu": "KTU", "rmse": "RMSE", "effect_ratio": "effect ratio", "delta_relative_improvement": "delta RI",
-}  # fmt: skip
 """The figures of reproduction, and their names on top of a column."""
 
 
@@ -77,14 +75,11 @@ class Reproduction(Result[R_co]):
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and run."""
-        rows, words = records(self.table), ("metric", "run", "original")
-        figures = ("original_mean", "mean", *REPRODUCED)
-        ps = [Cell("" if row["p_value"] is None else p_value(row["p_value"]), row["p_value"]) for row in rows]
-        body = [(*named(row, *words), *numbers(row, *figures), p) for row, p in zip(rows[:most], ps, strict=False)]
-        heads = ("original mean", "mean", *REPRODUCED.values(), "p")
+        rows = records(self.table)
+        figures = "original_mean mean ktu rmse effect_ratio delta_relative_improvement p_value"
         note = f"Over {queries_of(rows)}. KTU: Kendall's tau of both rankings of a query. A run that is reproduced has a KTU and "
         note += "an effect ratio of 1, an RMSE and a delta of the relative improvement (RI) of 0."
-        return [Grid(words, heads, body, (note, *left_out(self, rows, most)))]
+        return [grid(self, rows, ("metric", "run", "original"), figures, (note, *left_out(self, rows, most)), most)]
 
 
 def _runs(original: Mapping[str, str], runs: TheRuns | None = None, run: str | None = None) -> Runs:
@@ -98,11 +93,9 @@ def reproduces(
     table: Table[R],
     *metrics: Request,
     original: Original,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     k: Cutoff | None = None,
     union: Union = "ranked",
-    missing: Lacking = "error",
+    **options: Unpack[OfSameQueries],
 ) -> Reproduction[R]:
     """How far runs reproduce original ones on the same queries: order, values per query, effect and test, as in repro_eval.
 
@@ -159,9 +152,9 @@ def reproduces(
     >>> found["mean"].item(), found["ktu"].item(), found["rmse"].item()        # tau of 1 and -1; differences of 0 and 1/2
     (0.75, 0.0, 0.3535533905932738)
     """
-    chosen, example = Runs.of(runs, run), "reproduces('ndcg@10', original={'new': 'old'})"
+    chosen, example = runs_of(options), "reproduces('ndcg@10', original={'new': 'old'})"
     calls = refuse_geometric(averaged(metrics, example, table.setup))
-    found = paired_values(table, calls, Design(chosen, None, (), None, missing))
+    found = paired_values(table, calls, Design(chosen, None, (), None, options.get("missing", "error")))
     for name, of in original.items():
         if not {name, of} <= {*found.runs} or name == of:
             says = f": {name!r} and {of!r} are to be two of the runs, {', '.join(found.runs)}"
@@ -177,10 +170,8 @@ def reproduces(
     for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
         d = found.rows({"run": new, "original": old}, differences(*found.values[[*reversed(pair)]]))
         per_query.append(d.insert_column(len(found.query) + 2, order))
-    of_table = pl.DataFrame(rows, TABLE, orient="row").with_columns(cs.float().fill_nan(None))
-    options = {"original": dict(original), "run": chosen.column, "k": k, "union": union, "missing": missing}
-    settings = settings_of(table, calls, options, runs=found.runs)
-    return Reproduction(table.give(of_table), table.give(pl.concat(per_query)), settings)
+    of_table = table_in(rows, TABLE)
+    return Reproduction(table.give(of_table), table.give(pl.concat(per_query)), {"runs": found.runs})
 
 
 def effects(values: Floats, *, is_baseline: bool) -> tuple[float, ...]:

@@ -16,6 +16,7 @@ from ..._catalog.means import Mean
 from ..._catalog.registry import CATALOG_METRICS, METRICS
 from ..._catalog.requests import averaged, calls_of
 from ..._plan.per_query import measure
+from ..._results.columns import schema
 from ..._results.grid import Cell, Grid, Record, left_out, number, numbers, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes
@@ -28,7 +29,6 @@ from ..items.catalog import catalog
 from ..items.item_tables import Unknown
 from ..sample.declaration import call_of_verb, verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
     "k": {None: "it goes down the whole ranking", ...: "it stops at rank {}"},
@@ -130,10 +130,7 @@ def in_words(name: str, value: object, shown: str) -> str:
     return clause.format(shown)
 
 
-SCHEMA = {
-    "tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String,
-    "says": pl.String,
-}  # fmt: skip
+SCHEMA = schema("tool value metric differs_by note says")
 OURS, ONE_CHOICE = "rankframe", "one choice"
 
 NO_TOOL_COUNTS = ("NaN score", "label not finite", "repeated document")
@@ -272,7 +269,7 @@ def conventions(table: Table[R], metric: str, observed: float | str | None = Non
     if seen is not None:
         result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
         result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
-    settings = settings_of(table, metric=call.text, observed=None if seen is None else seen.text)
+    settings = {"metric": call.text, "observed": None if seen is None else seen.text}
     return Conventions(table.give(result), settings)
 
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
+from ..._results.columns import schema, table_in
 from ..._support.draws import counts, each
 from ..._support.extras import load
 from ..._support.floats import Floats, np
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Resamples, Seed
 from ..._table.setup import refuse_bounds
-from ..._table.table import R, Table
+from ..._table.shared_options import Intervals
+from ..._table.table import Table
 from ...errors import InvalidOption, option
 from ..sample.declaration import verb
+from ..sample.resampling import Resampling
 
-TABLE = {
-    "predictor": pl.String(), "metric": pl.String(), "correlation": pl.String(), "value": pl.Float64(), "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(), "p_value": pl.Float64(), "n_queries": pl.UInt32(),
-}  # fmt: skip
+if TYPE_CHECKING:
+    from typing import Unpack
+
+TABLE = schema("predictor metric correlation value ci_low ci_high p_value n_queries")
 
 CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau", "nauc": None}
 """The correlations, and their functions in SciPy."""
@@ -30,14 +33,11 @@ CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kend
 
 @verb(gives="table", among=METRICS)
 def difficulty(
-    table: Table[R],
+    table: Table[Any],
     *predictors: Request,
     of: str,
-    ci: Confidence = 0.95,
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
-) -> R:
+    **options: Unpack[Intervals],
+) -> pl.DataFrame:
     """How well values that need no judgments predict which queries go well: their correlations with a metric over queries.
 
     ``"nauc"`` measures what is gained by leaving out the queries with the smallest predictions: the area under the curve of the
@@ -50,12 +50,6 @@ def difficulty(
         Texts and functions, as for :meth:`evaluate`: ``"nqc@100"``, ``"wig@5"``, ``"sigma_max"``, or a value of your own.
     of
         The metric that they should predict, as ``"map"``.
-    ci
-        The confidence of the intervals.
-    resamples, seed
-        The number of resamples of the queries, and the seed of the draws. Equal seeds give equal results.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -89,21 +83,22 @@ def difficulty(
     if others:
         raise InvalidOption(option(of=of), f" names {1 + len(others)} metrics; predict one of them")
     refuse_bounds(table.setup)
+    resampling = Resampling.of(options)
     values = measure(table.rows, table.setup, *dict.fromkeys([*calls, metric])).sort(table.setup.roles.query)
     result = []
-    with Progress("resampling queries", progress) as step:
+    with Progress("resampling queries", resampling.progress) as step:
         for call in calls:
             both = values.select(x=pl.col(call.text), y=pl.col(metric.text)).drop_nulls().to_numpy().T
             n = both.shape[1]
-            draws = each(counts, resamples, seed, n, step) if n else ()
+            draws = each(counts, resampling.resamples, resampling.seed, n, step) if n else ()
             drawn = [both[:, np.repeat(np.arange(n), c.astype(np.int64))] for c in draws]
             for name in CORRELATIONS:
                 value, p = _correlation(name, both)
                 found = np.array([_correlation(name, x)[0] for x in drawn], dtype=float)
                 known = found[~np.isnan(found)]
-                ends = np.quantile(known, [(1 - ci) / 2, (1 + ci) / 2]).tolist() if len(known) else [math.nan] * 2
+                ends = np.quantile(known, resampling.ends).tolist() if len(known) else [math.nan] * 2
                 result.append((call.text, metric.text, name, value, *ends, p, n))
-    return table.give(pl.DataFrame(result, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None)))
+    return table_in(result, TABLE)
 
 
 def _correlation(name: str, both: Floats) -> tuple[float, float]:

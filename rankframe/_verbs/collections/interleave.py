@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from ..._plan.parts import in_parts
+from ..._results.columns import schema
 from ..._statistics.interleaving import NO_TEAM, Method, Pick, interleaved
 from ..._support.draws import seeds_of, uniforms
 from ..._support.floats import np
-from ..._support.option_kinds import Column
 from ..._support.statistical_options import Seed
 from ..._table.policies import Cutoff
 from ..._table.roles import ROW, require
-from ..._table.runs import Runs, TheRuns
+from ..._table.runs import Runs
 from ..._table.setup import Setup
-from ..._table.table import R, Table, refuse_names
+from ..._table.shared_options import OfRuns, runs_of
+from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, option
 from ..measure.evaluate import refuse_averages
 from ..sample.declaration import verb
 from ..sample.entries import entries_of
 
-SHOWN: dict[Any, Any] = {
-    "rank": pl.UInt32, "team": pl.String, "credit": pl.Float64, "team_rank": pl.UInt32, "other_rank": pl.UInt32,
-}  # fmt: skip
+if TYPE_CHECKING:
+    from typing import Unpack
+
+SHOWN = schema("rank team credit team_rank other_rank")
 """The columns between the document and the label."""
 
 
 @verb(gives="list")
 def interleave(
-    table: Table[R],
+    table: Table[Any],
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     method: Method = "team_draft",
     k: Cutoff | None = 10,
     seed: Seed = 0,
-) -> R:
+    **options: Unpack[OfRuns],
+) -> pl.DataFrame:
     """The rankings of two runs as one list for each query, with the run that each document counts for.
 
     Show the list to users, record their clicks, and :meth:`preference` computes which run they prefer.
@@ -93,7 +94,7 @@ def interleave(
     >>> lists["doc_id"].to_list(), lists["team"].to_list()
     (['x', 'z'], ['old', 'new'])
     """
-    chosen = Runs.of(runs, run).required()
+    chosen = runs_of(options).required()
     setup, doc = chosen.queries(table.setup), str(table.setup.roles.doc_name)
     refuse_averages(setup, "interleave")
     require(table.rows.schema, doc, "doc")
@@ -104,7 +105,7 @@ def interleave(
         named = option(run=chosen.column) if chosen.key else option(runs=names)
         raise InvalidOption(named, f" names {len(names)} runs, and two are interleaved; leave the others out")
     work = partial(_lists, setup=setup, runs=chosen, names=names, method=method, k=k, seed=seed)
-    return table.give(in_parts(table.rows, setup, chosen.columns, work))
+    return in_parts(table.rows, setup, chosen.columns, work)
 
 
 def _lists(
@@ -129,7 +130,11 @@ def _lists(
     place, credit = np.arange(1, len(picks) + 1) - start, np.array([pick[2] for pick in picks], dtype=np.float64)
     of_teams = [np.where(team == NO_TEAM, np.nan, ranks[document, x]) for x in (team, other)]
     named = [None if x == NO_TEAM else names[x] for x in team]
-    shown = pl.DataFrame(dict(zip(SHOWN, (place, named, credit, *of_teams), strict=True))).fill_nan(None).cast(SHOWN)
+    shown = (
+        pl.DataFrame(dict(zip(SHOWN, (place, named, credit, *of_teams), strict=True)))
+        .fill_nan(None)
+        .cast(pl.Schema(SHOWN))
+    )
     found = documents[document].with_columns(shown)
     last = [name for name in (setup.roles.label, ROW) if name in documents.columns]
     if ROW in documents.columns:

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
-import polars.selectors as cs
 
 from ..._catalog.call import Call
 from ..._catalog.requests import Request, averaged, refuse_geometric
 from ..._plan.rank_order import numbered
-from ..._results.grid import Grid, Record, estimated, interval, left_out, named, numbers, percent, records
+from ..._results.columns import figure, grid, schema, table_in
+from ..._results.grid import Grid, Record, interval, left_out, percent, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes, quoted
 from ..._statistics.agreement import PENALTIES, alpha, coincidences, corrected_share, kappa, kendall, quotient
@@ -22,30 +22,31 @@ from ..._support.draws import Statistic, resampled
 from ..._support.floats import Floats, Integers, np
 from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Resamples, Seed
 from ..._table.roles import require, require_number
 from ..._table.runs import RUN, Runs, TheRuns
 from ..._table.setup import Setup
+from ..._table.shared_options import IntervalsOfRuns, Lacking, runs_of
 from ..._table.table import Table, in_memory
 from ...errors import Code, InvalidData, InvalidOption
 from ..measure.evaluate import ranks_of
-from ..measure.paired_values import Design, Lacking, differences, paired_values
+from ..measure.paired_values import Design, differences, paired_values
 from ..sample.declaration import verb
 from ..sample.judged import has_label
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 from ..sample.slices import in_slices
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-PAIR = {"judge": pl.String, "other": pl.String}
-ENDS = {"ci_low": pl.Float64, "ci_high": pl.Float64}
-TABLE = {**PAIR, "measure": pl.String, "value": pl.Float64, **ENDS, "n_documents": pl.UInt32, "n_queries": pl.UInt32}
-CONFUSION = {**PAIR, "label": pl.Float64, "other_label": pl.Float64, "n_documents": pl.UInt32}
-BIAS = {**PAIR, "run": pl.String, "ranks": pl.String, "bias": pl.Float64, **ENDS, "n_documents": pl.UInt32}
-OF_RUNS = {"judge": pl.String, "metric": pl.String, "run": pl.String, "mean": pl.Float64, "n_queries": pl.UInt32}
-FLIPS = {**PAIR, "baseline": pl.String, "run": pl.String, "difference": pl.Float64, "other_difference": pl.Float64}
+PAIR = ("judge", "other")
+TABLE = schema("judge other measure value ci_low ci_high n_documents n_queries")
+CONFUSION = schema("judge other label other_label n_documents")
+BIAS = schema("judge other run ranks bias ci_low ci_high n_documents")
+OF_RUNS = schema("judge metric run mean n_queries")
+FLIPS = schema("judge other baseline run difference other_difference")
 
 KAPPAS = {"plain": "kappa", "linear": "kappa_linear", "quadratic": "kappa_quadratic"}
 MEASURES = (
@@ -123,19 +124,20 @@ class LabelAgreement(Result[R_co]):
         """The measures, the bias on each run, and the pairs of runs that change their order."""
         rows = [{**row, **{name: row[name] or "all" for name in PAIR}} for row in records(self.table)]
 
-        def grid(of: Sequence[Record], words: str, value: str, figures: str, note: str) -> list[Grid]:
-            names, counts, notes = (*PAIR, *words.split()), figures.split(), left_out(self, of, most)
-            shown = [[estimated(row, value)] if value else [] for row in of]
-            body = [(*named(row, *names), *cell, *numbers(row, *counts)) for row, cell in zip(of, shown, strict=True)]
-            heads = (*([value] if value else []), *(name.removeprefix("n_").replace("_", " ") for name in counts))
-            return [Grid(names, heads, body[:most], (note, *(notes if of is rows else ())))] if of else []
+        cells = {"difference": figure}
+
+        def shown_of(of: Sequence[Record], words: str, figures: str, note: str) -> list[Grid]:
+            notes = (note, *(left_out(self, of, most) if of is rows else ()))
+            heads = {name: name for name in ("value", "bias", "difference")}  # one note tells the intervals
+            shown = grid(self, of, (*PAIR, *words.split()), figures, notes, most, heads=heads, cells=cells)
+            return [shown] if of else []
 
         ends = f"bias: the label of the other less that of the first. Intervals of {percent(self.settings)}, over resampled queries."
         flips = "Pairs of runs in another order: the mean of the run less that of the baseline, under both judges."
         less = "bias: the label of the other less that of the first, of the documents at these ranks."
-        found = grid(rows, "measure", "value", "n_documents n_queries", ends)
-        found += grid(records(self.bias), "run ranks", "bias", "n_documents", less)
-        return found + grid(records(self.flips), "baseline run", "", "difference other_difference", flips)
+        found = shown_of(rows, "measure", "value n_documents n_queries", ends)
+        found += shown_of(records(self.bias), "run ranks", "bias n_documents", less)
+        return found + shown_of(records(self.flips), "baseline run", "difference other_difference", flips)
 
 
 def _runs(tables: Any = None, judge: str | None = None, runs: TheRuns | None = None, run: str | None = None) -> Runs:
@@ -153,13 +155,7 @@ def label_agreement(
     tables: Mapping[Column, object] | None = None,
     judge: Column | None = None,
     metric: Request = "ndcg@10",
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    missing: Lacking = "error",
-    ci: Confidence = 0.95,
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfRuns],
 ) -> LabelAgreement[R]:
     """How far judges agree, such as people and a model: kappa, alpha, bias, and the order of the runs under each.
 
@@ -179,8 +175,6 @@ def label_agreement(
         which every judge judged a document.
     runs, run, missing
         The runs, as for :meth:`compare`. Without them, bias by rank is that of the ranker's scores, if the table has these.
-    ci
-        The confidence of the intervals.
     resamples, seed, progress
         As for :meth:`summarize`; a query is resampled with all its documents.
 
@@ -228,7 +222,7 @@ def label_agreement(
     >>> int(found["value"][0]), int(found["n_documents"][0])
     (1, 1)
     """
-    chosen, frame, label = Runs.of(runs, run), table.rows, table.setup.roles.label
+    chosen, frame, label = runs_of(options), table.rows, table.setup.roles.label
     of_rows = tables is not None or judge is not None
     compares, example = (
         not of_rows and bool(chosen.columns),
@@ -244,17 +238,18 @@ def label_agreement(
     frame = frame.with_columns(_cleaned(frame, name) for name in ([label] if of_rows else names))
     this = pl.col(chosen.column or "").cast(pl.String)
     of_judge = {name: pl.col(label).filter(this == name) if of_rows else pl.col(name) for name in names}
-    with Progress("resampling queries", progress) as step:
-        study = Study(frame, table.setup, chosen, Resampling(ci, "percentile", resamples, seed, progress), step)
+    resampling = Resampling.of(options)
+    missing = options.get("missing", "error")
+    with Progress("resampling queries", resampling.progress) as step:
+        study = Study(frame, table.setup, chosen, resampling, step)
         documents = study.by_document(of_judge)
         measures, confusion = zip(*(study.of_pair(*documents, *pair) for pair in combinations(names, 2)), strict=True)
         bias = [] if of_rows else study.biases(names)
         runs_, means, flips, taus = study.orders(names, calls, missing) if compares else ([], [], [], [])
         rows = [*(study.of_all(*documents) if len(names) > 2 else ()), *chain(*measures), *taus]
     parts = zip((rows, [*chain(*confusion)], bias, means, flips), (TABLE, CONFUSION, BIAS, OF_RUNS, FLIPS), strict=True)
-    found = [pl.DataFrame(part, schema, orient="row").with_columns(cs.float().fill_nan(None)) for part, schema in parts]
-    options = {"ci": ci, "resamples": resamples, "seed": seed, "judges": names, "run": chosen.column}
-    settings = settings_of(table, calls, options, runs=runs_)
+    found = [table_in(part, columns) for part, columns in parts]
+    settings = {"judges": names, "runs": runs_}
     measured, counted, biases, under, turned = map(table.give, found)
     return LabelAgreement(measured, counted, biases, under, turned, settings)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -11,22 +11,23 @@ from ..._catalog.means import Mean
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import largest_in, measure
-from ..._support.option_kinds import Column
+from ..._results.columns import schema
 from ..._table.policies import Cutoff
 from ..._table.roles import require
-from ..._table.runs import RUN, Runs, TheRuns
+from ..._table.runs import RUN, Runs
 from ..._table.setup import Setup, refuse_bounds
-from ..._table.table import R, Table, refuse_names
+from ..._table.shared_options import OfRuns, runs_of
+from ..._table.table import Table, refuse_names
 from ..._words.context import Persistence
 from ...errors import InvalidOption, on, option
 from ..measure.evaluate import ranks_of
 from ..sample.declaration import verb
 from ..sample.slices import in_slices
 
-TABLE = {
-    "metric": pl.String(), "run": pl.String(), "mean": pl.Float64(), "mean_without": pl.Float64(), "difference": pl.Float64(),
-    "rank": pl.UInt32(), "rank_without": pl.UInt32(), "n_unique": pl.UInt32(), "n_unique_relevant": pl.UInt32(),
-}  # fmt: skip
+if TYPE_CHECKING:
+    from typing import Unpack
+
+TABLE = schema("metric run mean mean_without difference rank rank_without n_unique n_unique_relevant")
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame, list[str]]:
@@ -48,14 +49,13 @@ def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame,
 
 @verb(gives="list")
 def pool(
-    table: Table[R],
+    table: Table[Any],
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     depth: Cutoff | None = None,
     rbp: Persistence | None = None,
     size: Cutoff | None = None,
-) -> R:
+    **options: Unpack[OfRuns],
+) -> pl.DataFrame:
     """The documents of several runs to judge, the most useful first: a pool for a test collection.
 
     Parameters
@@ -100,7 +100,7 @@ def pool(
     if depth is None and rbp is None:
         says = "a pool takes a depth, "
         raise InvalidOption(says, option(depth=10), ", or the persistence of readers, ", option(rbp=0.8))
-    found, key = _ranked(table.rows, table.setup, Runs.of(runs, run))
+    found, key = _ranked(table.rows, table.setup, runs_of(options))
     rank, counts = pl.col("#rank"), {"rank": pl.col("#rank").min(), "n_runs": pl.col(RUN).n_unique()}
     if rbp is not None:
         counts["attention"] = ((1 - rbp) * rbp ** (rank.cast(pl.Float64) - 1)).sum()
@@ -114,18 +114,17 @@ def pool(
     first = [] if rbp is None else [-pl.col("attention")]
     pooled = pooled.sort("#query", *first, "rank", -pl.col("n_runs").cast(pl.Int64), key[-1])
     pooled = pooled if size is None else pooled.group_by("#query", maintain_order=True).head(min(size, len(pooled)))
-    return table.give(pooled.select(*key, *counts))
+    return pooled.select(*key, *counts)
 
 
 @verb(gives="table", among=METRICS)
 def leave_one_run_out(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     depth: Cutoff = 100,
     teams: Mapping[str, str] | None = None,
-) -> R:
+    **options: Unpack[OfRuns],
+) -> pl.DataFrame:
     """The metrics of each run without the judgments that it alone brought to the pool: whether these serve new runs, too.
 
     Without its own judgments, a run is like one that comes after the pool was judged. If runs keep their values and ranks, the
@@ -135,8 +134,6 @@ def leave_one_run_out(
     ----------
     *metrics
         Texts and functions, as for :meth:`evaluate`.
-    runs, run
-        The runs, as for :meth:`compare`.
     depth
         The depth of the pool: a judgment is a run's own if no other run has the document at this rank or above.
     teams
@@ -162,7 +159,7 @@ def leave_one_run_out(
     >>> found["mean"].to_list(), found["mean_without"].to_list(), found["rank_without"].to_list(), found["n_unique"].to_list()
     ([1.0, 1.0], [0.5, 0.5], [2, 2], [1, 1])
     """
-    rows, setup, chosen = table.rows, table.setup, Runs.of(runs, run).required()
+    rows, setup, chosen = table.rows, table.setup, runs_of(options).required()
     calls, label = averaged(metrics, "leave_one_run_out('map', runs=['bm25', 'ltr'])", setup), setup.roles.label
     refuse_bounds(setup)
     require(rows.schema, label, "label")
@@ -201,7 +198,7 @@ def leave_one_run_out(
             places = (_place(x, others, higher=call.higher_is_better) for x in (one, other))
             result.append((call.text, name, one, other, change, *places, len(mine), relevant))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return table.give(pl.DataFrame(result, TABLE, orient="row").sort(by_metric, maintain_order=True))
+    return pl.DataFrame(result, TABLE, orient="row").sort(by_metric, maintain_order=True)
 
 
 def _place(mean: float | None, others: list[float | None], *, higher: bool) -> int | None:

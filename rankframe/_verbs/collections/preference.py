@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from ... import stats
 from ..._plan.per_query import collect
 from ..._plan.rank_order import numbered
+from ..._results.columns import grid, schema
 from ..._results.grid import (
     ALPHA,
     Cell,
     Grid,
     Record,
     decimals,
-    estimated,
     interval,
     left_out,
     name_of,
-    named,
-    p_cell,
-    percent,
     records,
     signed,
 )
@@ -35,27 +32,28 @@ from ..._statistics.interleaving import NO_TEAM, Clicks, Method, clustered_mean,
 from ..._statistics.sample import Limits
 from ..._support.draws import seeds_of
 from ..._support.floats import Floats, np
-from ..._support.option_kinds import Column, ColumnNames
+from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Correction, Interval, Resamples, Seed
+from ..._support.statistical_options import Correction, Interval
 from ..._table.check import fault_in
 from ..._table.roles import require_all, require_number
 from ..._table.runs import names_of
+from ..._table.shared_options import IntervalsOfSlices
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidData, InvalidOption, option
 from ..decide.compare import adjusted
 from ..decide.power import Chance, Effect
 from ..sample.declaration import verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 from ..sample.slices import by_query, in_slices, keys, table_of
 
-TABLE = {
-    "baseline": pl.String, "run": pl.String, "delta": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "interval": pl.String, "p_value": pl.Float64, "p_adjusted": pl.Float64, "wins": pl.UInt32, "ties": pl.UInt32,
-    "losses": pl.UInt32, "n_impressions": pl.UInt32, "n_users": pl.UInt32, "difference": pl.Float64, "power": pl.Float64,
-    "impressions_needed": pl.Int64,
-}  # fmt: skip
+if TYPE_CHECKING:
+    from typing import Unpack
+
+TABLE = schema(
+    "baseline run delta ci_low ci_high interval p_value p_adjusted wins ties losses "
+    "n_impressions n_users difference power impressions_needed"
+)
 
 
 CREDIT = ("credit", "team_rank", "other_rank")
@@ -109,31 +107,27 @@ class Preference(Result[R_co]):
         """A row per slice."""
         rows = records(self.table)
         names = (*self.settings["by"], "run", "baseline")
-        body = [
-            (
-                *named(row, *names),
-                estimated(row, "delta"),
-                Cell(p_cell(row), row["p_adjusted"]),
-                Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
-                Cell("" if row["impressions_needed"] is None else f"{row['impressions_needed']:,}"),
-            )
-            for row in rows[:most]
-        ]
-        figures = (f"delta [{percent(self.settings)} interval]", "p", "wins-ties-losses", "needed")
         x = self.settings
         test = "permutation" if x["test"] == "sign" and x["user"] is not None else x["test"]
         needed = f"impressions with which a t-test detects a delta of {x['difference']:g} with a probability of {x['power']:g}"
         corrected = correction_of({**x, "metrics": ()}, len(rows))
         note = f"p by the {test} test{f', after {corrected}' if corrected else ''}. needed: {needed}."
         note += " Interval and p hold at every look, whenever you stop." if test == "sequential" else ""
-        return [Grid(names, figures, body, (note, *left_out(self, rows, most)))]
+        figures, notes = "delta p_adjusted wins impressions_needed", (note, *left_out(self, rows, most))
+        heads, cells = {"wins": "wins-ties-losses"}, {"wins": won}
+        return [grid(self, rows, names, figures, notes, most, heads=heads, cells=cells)]
+
+
+def won(row: Record, name: str) -> Cell:
+    """How often the run wins, ties and loses."""
+    return Cell("-".join(f"{row[x]:,}" for x in ("wins", "ties", "losses")), row[name])
 
 
 MANY = 10_000
 """From so many users on, ``"auto"`` takes Student's interval: the bootstrap gives the same, and takes long."""
 
 
-@verb(gives="whole", scores=False)
+@verb(gives="whole", scores=False, usual={"resamples": 10_000})
 def preference(
     table: Table[R],
     *,
@@ -142,18 +136,14 @@ def preference(
     method: Method = "team_draft",
     baseline: str | None = None,
     credit: Sequence[Column] = CREDIT,
-    by: ColumnNames | None = None,
     difference: Effect = 0.01,
     power: Chance = 0.8,
     alpha: Chance = 0.05,
     correction: Correction | None = "holm",
     test: Literal["sign", "sequential"] = "sign",
     look: Column | None = None,
-    ci: Confidence = 0.95,
     interval: Interval = "auto",
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfSlices],
 ) -> Preference[R]:
     """Which of two interleaved runs users prefer, by their clicks on the lists that :meth:`interleave` made.
 
@@ -225,7 +215,7 @@ def preference(
     >>> found["delta"].to_list(), found["wins"].to_list(), found["ties"].to_list(), found["p_value"].to_list()
     ([0.375], [3], [1], [0.25])
     """
-    rows, setup, slices = table.rows, table.setup, names_of(by)
+    rows, setup, slices = table.rows, table.setup, names_of(options.get("by"))
     if test == "sequential" and correction == "bh":
         says = " may not hold at a look that was chosen, as its p-values depend on each other; write "
         raise InvalidOption(option(correction=correction), says, option(correction="by"))
@@ -269,8 +259,8 @@ def preference(
     if user is not None:
         of_user = pl.col(keys(named_by)[len(slices)])
         unit = [of_user, *(pl.when(of_user.is_null()).then(x).alias(x.meta.output_name()) for x in unit)]
-    resampling, found = Resampling(ci, interval, resamples, seed, progress), []
-    with Progress("resampling impressions", progress) as bar:
+    resampling, found = Resampling.of(options, interval), []
+    with Progress("resampling impressions", resampling.progress) as bar:
         for where, part in in_slices(impressions, keys(slices)).items():
             if test == "sequential":  # a user who came back would change a value that was read before
                 part = part.filter(pl.col("#came") == pl.col("#came").min().over(unit))
@@ -282,7 +272,7 @@ def preference(
             wins, ties, losses = (int((part["outcome"].sign() == sign).sum()) for sign in (1, 0, -1))
             if test == "sequential":
                 order = np.lexsort((seeds_of(units, units.columns[: len(unit)], 0), units["#came"].to_numpy()))
-                inferred = _at_any_look(total[order] / 2, ci)
+                inferred = _at_any_look(total[order] / 2, resampling.ci or math.nan)
             else:
                 how = replace(resampling, interval="t") if interval == "auto" and len(n) > MANY else resampling
                 low, high, kinds = how.intervals((total / n / 2)[:, None], n, WITHIN, bar)
@@ -293,12 +283,9 @@ def preference(
             counted = wins, ties, losses, part.height, None if user is None else len(n), difference
             found.append((*where, *names, delta, *inferred, inferred[-1], *counted, *(able or (None, None))))
     table_of_slices = adjusted(table_of(found, slices, impressions.schema, TABLE), correction, [])
-    options: dict[str, object] = {"team": team, "user": user, "method": method, "by": slices, "correction": correction}
-    options |= {"runs": names, "test": test, "look": look, "difference": difference, "power": power, "alpha": alpha}
     of_slices = [pl.col(at).alias(name) for name, at in zip(slices, keys(slices), strict=True) if name not in query]
     per_impression = impressions.select(*query, *of_slices, "outcome")
-    settings = settings_of(table, (), options, asdict(resampling))
-    return Preference(table.give(table_of_slices), table.give(per_impression), settings)
+    return Preference(table.give(table_of_slices), table.give(per_impression), {"runs": names})
 
 
 WITHIN = Limits(np.array([-0.5]), np.array([0.5]), np.array([True]))

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from ..._plan.rank_order import numbered
+from ..._results.columns import schema
 from ..._statistics.examination import chained, harvested, swapped
 from ..._support.draws import resampled
 from ..._support.floats import Floats, Integers, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.option_values import Range
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Resamples, Seed
 from ..._table.columns import TEXTS, Columns, unfit_clicks
 from ..._table.roles import require
 from ..._table.runs import Runs, names_of
+from ..._table.shared_options import Intervals
 from ..._table.table import Table
 from ...errors import InvalidData, InvalidOption, on, option
 from ..measure.evaluate import ranks_of
 from ..sample.declaration import verb
+from ..sample.resampling import Resampling
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 
@@ -31,10 +36,7 @@ Ranks: TypeAlias = Annotated[int, Range(least=2, most=100)]
 
 ESTIMATES: Mapping[str, Callable[[Floats], Floats]] = {"harvest": harvested, "swap": swapped, "adjacent": chained}
 
-TABLE = {
-    "rank": pl.UInt32(), "propensity": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
-    "n_documents": pl.UInt32(), "n_clicks": pl.UInt32(),
-}  # fmt: skip
+TABLE = schema("rank propensity ci_low ci_high n_documents n_clicks")
 
 CELLS = 5_000_000
 """The most numbers in memory, k^2 for each group of contexts; of more contexts, several share a group, and are resampled as one."""
@@ -75,17 +77,14 @@ class Shown:
 
 @verb(gives="table", by_parts=True)
 def propensities(
-    table: Table[R],
+    table: Table[Any],
     *,
     run: Column | None = None,
     context: ColumnNames | None = None,
     method: Method = "harvest",
     k: Ranks = 10,
-    ci: Confidence = 0.95,
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
-) -> R:
+    **options: Unpack[Intervals],
+) -> pl.DataFrame:
     """How often users examine each rank, over how often they examine rank 1: the propensities of clicks.
 
     The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels. Ranks are counted in the
@@ -109,12 +108,8 @@ def propensities(
         as after swaps of neighbours.
     k
         The last rank, from 2 to 100.
-    ci
-        The confidence of the intervals.
     resamples, seed
         The number of resamples of the contexts, each with all its documents, and the seed of the draws.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -149,6 +144,7 @@ def propensities(
     >>> found["propensity"].round(6).to_list(), found["n_clicks"].to_list()
     ([1.0, 0.5], [8, 4])
     """
+    resampling = Resampling.of(options)
     shown = table.by_parts(Shown(run, context, k))
     *key, doc = shown.columns[:-3]
     own = [*key, doc, "#rank"]  # sorted, so that draws do not depend on the order of rows
@@ -167,17 +163,18 @@ def propensities(
     found, ends = np.full(k, np.nan), np.full((2, k), np.nan)
     if len(clicks):
         found = ESTIMATES[method](clicks.sum(axis=0).reshape(k, k))
-        with Progress("resampling queries", progress) as step:
-            drawn = resampled(lambda x: ESTIMATES[method](x[0].reshape(-1, k, k)), [clicks], resamples, seed, step)
+        with Progress("resampling queries", resampling.progress) as step:
+            draws = resampling.resamples, resampling.seed, step
+            drawn = resampled(lambda x: ESTIMATES[method](x[0].reshape(-1, k, k)), [clicks], *draws)
         known = ~np.isnan(found) & ~np.isnan(drawn).all(axis=0)
-        ends[:, known] = np.nanquantile(drawn[:, known], [(1 - ci) / 2, (1 + ci) / 2], axis=0)
+        ends[:, known] = np.nanquantile(drawn[:, known], resampling.ends, axis=0)
     at_ranks = pairs.unique(["#document", "#rank"]).group_by("#rank")
     counts = at_ranks.agg(n_documents=pl.len(), n_clicks=pl.col("#clicks").sum())
     columns = {"#rank": np.arange(k), "propensity": found, "ci_low": ends[0], "ci_high": ends[1]}
     result = pl.DataFrame(columns).fill_nan(None).with_columns(rank=pl.col("#rank") + 1)
     result = result.join(counts, on="#rank", how="left", maintain_order="left")
     result = result.with_columns(pl.col("n_documents", "n_clicks").fill_null(0))
-    return table.give(result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items()))
+    return result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items())
 
 
 def _clicks(pairs: pl.DataFrame, k: int) -> Floats:

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, TypeVar
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from ..._catalog.means import scaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
-from ..._results.grid import Cell, Grid, Record, left_out, named, percent, queries_of, records
+from ..._results.columns import Shows, grid, schema, table_in
+from ..._results.grid import Cell, Grid, Record, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes
 from ..._statistics.estimators import TESTS
 from ..._support.draws import counts, each, words
 from ..._support.extras import load
 from ..._support.floats import Booleans, Floats, np
-from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, PairedTest, Resamples, Seed
-from ..._table.runs import Runs, TheRuns
+from ..._support.statistical_options import PairedTest, Resamples
+from ..._table.shared_options import IntervalsOfRuns, runs_of
 from ..._table.table import Table
 from ...stats import NOISE
 from ..decide.compare import compared_values
 from ..decide.estimation import Estimation
 from ..decide.power import Chance, Effect, effects_of
-from ..measure.paired_values import Design, Lacking, paired_values
+from ..measure.paired_values import Design, paired_values
 from ..sample.declaration import verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 
@@ -40,10 +40,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 OfPairs: TypeAlias = Literal[PairedTest, "tukey"]
 
-TABLE = {
-    "metric": pl.String, "figure": pl.String, "other": pl.String, "difference": pl.Float64, "value": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "n_pairs": pl.UInt32, "n_queries": pl.UInt32,
-}  # fmt: skip
+TABLE = schema("metric figure other difference value ci_low ci_high n_pairs n_queries")
 
 SENTENCES = {
     "discriminative_power": "{metric} tells {value} of {n_pairs:,} pairs of runs apart",
@@ -90,14 +87,16 @@ class Reliability(Result[R_co]):
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and figure."""
-        rows, of, body = records(self.table), self.settings, []
-        for row in rows[:most]:
-            least = f", differences from {row['difference']:g} on" if row["difference"] else ""
-            what = f"{row['figure'].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}"
-            body.append((*named(row, "metric"), Cell(what), Cell(_shown(row, ".3f"), row["value"])))
+        rows, of = records(self.table), self.settings
         note = f"Discriminative power: share with p < {of['alpha']:g} by {TESTS[of['test']]}, over {queries_of(rows)}."
-        figures = (f"value [{percent(of)} interval]",)
-        return [Grid(("metric", "figure"), figures, body, (note, *left_out(self, rows, most)))]
+        cells: dict[str, Shows] = {"figure": _what, "value": lambda row, name: Cell(_shown(row, ".3f"), row[name])}
+        return [grid(self, rows, ("metric", "figure"), "value", (note, *left_out(self, rows, most)), most, cells=cells)]
+
+
+def _what(row: Record, name: str) -> Cell:
+    """A figure, with the least difference or the other metric that it is about."""
+    least = f", differences from {row['difference']:g} on" if row["difference"] else ""
+    return Cell(f"{row[name].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}")
 
 
 def _shown(row: Record, how: str) -> str:
@@ -111,17 +110,11 @@ def _shown(row: Record, how: str) -> str:
 def reliability(
     table: Table[R],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     test: OfPairs = "permutation",
     alpha: Chance = 0.05,
     difference: Effect | Sequence[Effect] = (0.01, 0.02, 0.05),
-    missing: Lacking = "error",
     halves: Resamples = 100,
-    ci: Confidence = 0.95,
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfRuns],
 ) -> Reliability[R]:
     """How far the order of runs can be relied on: discriminative power, swap rate and the order by other metrics.
 
@@ -167,9 +160,9 @@ def reliability(
     >>> found["figure"].to_list()[2:], found["value"].to_list()[2:]
     (['swap_rate', 'swap_rate', 'swap_rate', 'swap_rate', 'tau'], [0.0, 0.0, 0.0, 0.0, 1.0])
     """
-    design = Design(Runs.of(runs, run), None, (), None, missing)
+    design = Design(runs_of(options), None, (), None, options.get("missing", "error"))
     calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
-    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    resampling = Resampling.of(options)
     found = paired_values(table, calls, design)
     least = (0.0, *effects_of(difference))
     (part,) = found.slices
@@ -185,27 +178,25 @@ def reliability(
     value, (low, high) = np.full(len(names), np.nan), np.full((2, len(names)), np.nan)
     if len(x) >= LEAST:
         critical = load("scipy.special", "stats").stdtrit(len(x) - 1, 1 - alpha / 2)
-        with Progress("resampling queries", progress) as bar, np.errstate(all="ignore"):
-            keys = each(partial(words, kind="<u8"), halves, seed + 1, len(x), bar)
+        with Progress("resampling queries", resampling.progress) as bar, np.errstate(all="ignore"):
+            keys = each(partial(words, kind="<u8"), halves, resampling.seed + 1, len(x), bar)
             split = np.stack([np.argsort(key, kind="stable") < len(x) // 2 for key in keys])
             value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
-            drawn = each(counts, resamples, seed, len(x), bar)
+            drawn = each(counts, resampling.resamples, resampling.seed, len(x), bar)
             sampled = np.stack([_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn])
         of_test = Estimation.by(test, replace(resampling, ci=None))
-        with Progress("comparing runs", progress) as bar:
+        with Progress("comparing runs", resampling.progress) as bar:
             figures = compared_values(found, part, pairs, of_test, bar)
         p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
         value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
         sampled = np.where(np.isnan(value), 0.0, sampled)
-        low, high = np.where(np.isnan(value), np.nan, np.nanquantile(sampled, [(1 - ci) / 2, (1 + ci) / 2], axis=0))
+        low, high = np.where(np.isnan(value), np.nan, np.nanquantile(sampled, resampling.ends, axis=0))
     rows = [
         (*name, *of_name, len(a), len(x))
         for name, *of_name in zip(names, *(y.tolist() for y in (value, low, high)), strict=True)
     ]
-    given = {"test": test, "alpha": alpha, "difference": least, "halves": halves}
-    settings = settings_of(table, calls, design.settings, given, asdict(resampling), runs=found.runs)
-    frame = pl.DataFrame(rows, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
-    return Reliability(table.give(frame), settings)
+    settings = {**design.settings, "difference": least, "interval": resampling.interval, "runs": found.runs}
+    return Reliability(table.give(table_in(rows, TABLE)), settings)
 
 
 def _figures(x: Floats, w: Floats, a: Any, b: Any, split: Booleans, least: Floats, critical: float) -> Floats:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import polars as pl
 
 from ..._plan.rank_order import numbered
+from ..._results.columns import schema
 from ..._statistics.preferences import fulfilled, preferred, strengths
 from ..._support.floats import np
 from ..._support.option_kinds import Column, check
@@ -15,7 +16,7 @@ from ..._support.option_values import Range
 from ..._support.statistical_options import Confidence
 from ..._table.check import fault_in
 from ..._table.roles import require, require_number
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ..._table.trec_eval import PREFERENCES
 from ...errors import InvalidData, UnknownMetric, did_you_mean
 from ..measure.evaluate import ranks_of
@@ -24,7 +25,9 @@ from ..sample.slices import in_slices
 
 
 @verb(gives="query", labels=lambda _: True)
-def evaluate(table: Table[R], *measures: str, group: Column | None = None, subgroup: Column | None = None) -> R:
+def evaluate(
+    table: Table[Any], *measures: str, group: Column | None = None, subgroup: Column | None = None
+) -> pl.DataFrame:
     """How many of the stated preferences a ranking fulfils, as trec_eval's ``prefs_`` measures count: one row per query.
 
     The table has a row for each document that a group judged, with its score, null if it was not retrieved. Within a
@@ -106,7 +109,7 @@ def evaluate(table: Table[R], *measures: str, group: Column | None = None, subgr
         of_query = _measured(part)
         values[number] = [of_query[name] for name in names]
     result = rows[pl.Series(queries.first)].select(setup.roles.query)
-    return table.give(result.hstack(pl.DataFrame(values, schema=dict.fromkeys(names, pl.Float64))))
+    return result.hstack(pl.DataFrame(values, schema=dict.fromkeys(names, pl.Float64)))
 
 
 def _measured(judged: pl.DataFrame) -> dict[str, float]:
@@ -128,15 +131,12 @@ def _measured(judged: pl.DataFrame) -> dict[str, float]:
     return fulfilled(groups, relations, judged.filter(pl.col("#rank").is_not_null())["#doc"].n_unique())
 
 
-STRENGTHS: dict[Any, Any] = {
-    "wins": pl.UInt32, "ties": pl.UInt32, "losses": pl.UInt32, "win_rate": pl.Float64, "rate_low": pl.Float64,
-    "rate_high": pl.Float64, "strength": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "tie_rate": pl.Float64,
-}  # fmt: skip
+STRENGTHS = schema("wins ties losses win_rate rate_low rate_high strength ci_low ci_high tie_rate")
 
 
 @verb(gives="whole", labels=False, scores=False)
 def bradley_terry(
-    table: Table[R],
+    table: Table[Any],
     *,
     first: Column = "doc_a",
     second: Column = "doc_b",
@@ -144,7 +144,7 @@ def bradley_terry(
     pooled: bool = False,
     prior: Annotated[float, Range(least=0, most=10**9)] = 0.0,
     ci: Confidence = 0.95,
-) -> R:
+) -> pl.DataFrame:
     """Win rates of documents that were compared two at a time, and strengths by the model of Bradley and Terry with ties.
 
     The table has a row for each comparison. Of two documents with strengths s and t, the first wins with odds exp(s), the
@@ -230,11 +230,11 @@ def bradley_terry(
         x = strengths(one, two, outcome, len(names), prior=prior, clusters=clusters, ci=ci)
         figures = x.wins, x.ties, x.losses, x.rate, *x.rate_ends, x.strength, *x.ends, np.full(len(names), x.tie)
         columns = dict(zip(found[0].columns, (of_query[:1].repeat(len(names)), names, *figures), strict=True))
-        found.append(pl.DataFrame(columns).fill_nan(None).cast(STRENGTHS))
+        found.append(pl.DataFrame(columns).fill_nan(None).cast(pl.Schema(STRENGTHS)))
     order, falling = ["#query", "strength", "win_rate", "#id"], [False, True, True, False]
     best = pl.concat(found).sort(order, descending=falling, nulls_last=True)
     named = rows[pl.Series(queries.first)[best["#query"]]].select(*own, ids[best["#id"]])
-    return table.give(named.hstack(best.select(*STRENGTHS)))
+    return named.hstack(best.select(*STRENGTHS))
 
 
 def _texts(ids: pl.Series) -> pl.Series:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -33,24 +33,22 @@ from ..._statistics.estimate import Estimate
 from ..._statistics.sample import difference_of_logarithms
 from ..._statistics.weighted_means import over, spreads
 from ..._support.floats import Floats, Integers, np
-from ..._support.option_kinds import Column, ColumnNames
+from ..._support.option_kinds import Column
 from ..._support.progress import Progress
 from ..._support.statistical_options import (
     CORRECTIONS,
     PLANNED,
-    Confidence,
     Correction,
     Family,
     OfDifferences,
     Planned,
-    Resamples,
     Rope,
-    Seed,
     Test,
 )
-from ..._table.runs import Runs, TheRuns, names_of
+from ..._table.runs import names_of
+from ..._table.shared_options import OfComparison
 from ..._table.table import Table, refuse_names
-from ..measure.paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values
+from ..measure.paired_values import Design, PairedValues, Pairs, differences, paired_values
 from ..sample.declaration import verb
 from ..sample.judged import Help, sentences_of
 from ..sample.resampling import CLUSTER, Resampling, warn_of_t
@@ -61,6 +59,9 @@ from .estimation import Choice, Estimation
 from .ranks import ranks_of, tied_for_top
 from .sequential import Looks, price, warn_of_drift
 from .slice_of_pairs import SliceOfPairs
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 
@@ -193,31 +194,22 @@ def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequenc
     return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
 
 
-@verb(gives="whole", among=COMPARED, watched=True, by_parts=True)
+@verb(gives="whole", among=COMPARED, watched=True, by_parts=True, usual={"resamples": 10_000})
 def compare(
     table: Table[R],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     baseline: Column | None = None,
     test: Test = "auto",
     correction: Correction | None = "holm",
     family: Family = "all",
-    by: ColumnNames | None = None,
-    ci: Confidence | None = 0.95,
     interval: OfDifferences = "auto",
-    weights: Column | None = None,
-    cluster: Column | None = None,
-    missing: Lacking = "error",
     rope: Rope = 0.0,
     model_labels: Column | None = None,
     adjust: Column | None = None,
     adjust_mean: float | None = None,
     look: Column | None = None,
     planned: Planned = PLANNED,
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **shared: Unpack[OfComparison],
 ) -> Comparison[R]:
     """Compare two or more runs on the same queries, by paired tests.
 
@@ -329,7 +321,8 @@ def compare(
     >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
     True
     """
-    known = Help(model_labels, adjust, adjust_mean).checked(names_of(by))
+    known = Help(model_labels, adjust, adjust_mean).checked(names_of(shared.get("by")))
+    ci = shared.get("ci")
     choice = Choice.of_test(test, interval, known).checked(
         ci,
         test=(test, "auto"),
@@ -337,14 +330,14 @@ def compare(
         rope=(rope, 0.0),
         look=(look, None),
         planned=(planned, PLANNED),
-        weights=(weights, None),
-        cluster=(cluster, None),
+        weights=(shared.get("weights"), None),
+        cluster=(shared.get("cluster"), None),
         adjust_mean=(adjust_mean, None),
     )
     estimator = choice.estimator
-    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
+    design = Design.of(shared, baseline, known)
     of_interval = interval if estimator.takes("interval") else estimator.name
-    resampling = Resampling(ci, of_interval, resamples, seed, progress)
+    resampling = Resampling.of(shared, of_interval)
     calls = averaged(
         metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])", table.setup, weighs=estimator.takes("weights")
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -20,15 +20,16 @@ from ..._results.markup import visible
 from ..._results.result import MOST_ROWS, Block, Format, Result
 from ..._results.sentences import IN_TEXT, Quotes
 from ..._statistics.estimate import Estimator
-from ..._support.option_kinds import Column, ColumnNames, check
+from ..._support.option_kinds import Column, check
 from ..._support.option_values import Range, is_number
-from ..._support.statistical_options import Bound, Planned, Resamples, Seed
+from ..._support.statistical_options import Bound, Planned
 from ..._table.policies import GREATEST
-from ..._table.runs import Runs, TheRuns, names_of
+from ..._table.runs import Runs, names_of
 from ..._table.setup import Setup
+from ..._table.shared_options import OfGate
 from ..._table.table import Table, refuse_names
 from ...errors import Code, InvalidOption, option, warn
-from ..measure.paired_values import Design, Lacking, PairedValues, differences, explained, rows_of_queries
+from ..measure.paired_values import Design, PairedValues, differences, explained, rows_of_queries
 from ..sample.declaration import verb
 from ..sample.judged import Help
 from ..sample.resampling import Resampling, limits
@@ -37,6 +38,9 @@ from ..sample.unequal_runs import unequal
 from .compare import OF_CLUSTERS, compared
 from .estimation import Choice, Estimation
 from .sequential import Looks, State, price
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 
@@ -143,29 +147,21 @@ class Verdict(Result[R_co]):
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
-@verb(gives="whole", watched=True, refuses=True, by_parts=True)
+@verb(gives="whole", watched=True, refuses=True, by_parts=True, usual={"resamples": 10_000})
 def gate(
     table: Table[R],
     *budgets: Mapping[Request, float] | Request,
     margin: Annotated[float, Range(least=0)] | None = None,
     baseline: Column | None = None,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    by: ColumnNames | None = None,
     confidence: Annotated[float, Range(above=0.5, below=1)] = 0.95,
     interval: Bound = "bounded",
-    weights: Column | None = None,
-    cluster: Column | None = None,
-    missing: Lacking = "error",
     model_labels: Column | None = None,
     adjust: Column | None = None,
     adjust_mean: float | None = None,
     sequential: State | None = None,
     planned: Planned | None = None,
     most_moved: Annotated[int, Range(least=0, most=10**9)] = 10,
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **shared: Unpack[OfGate],
 ) -> Verdict[R]:
     """Gate a release: pass only if the queries rule out that any metric fell by more than its budget, in any slice.
 
@@ -235,20 +231,20 @@ def gate(
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
-    known = Help(model_labels, adjust, adjust_mean).checked(names_of(by))
+    known = Help(model_labels, adjust, adjust_mean).checked(names_of(shared.get("by")))
     looks = Looks.of_gate(sequential, confidence, planned)
     choice = Choice.of_bound(interval, looks, known).checked(
         interval=(interval, "bounded"),
         sequential=(looks.given, None),
         planned=(planned, None),
-        weights=(weights, None),
-        cluster=(cluster, None),
+        weights=(shared.get("weights"), None),
+        cluster=(shared.get("cluster"), None),
         adjust_mean=(adjust_mean, None),
     )
     estimator = choice.estimator
     setup = table.setup
-    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
-    resampling = Resampling(2 * confidence - 1, estimator.name, resamples, seed, progress)
+    design = Design.of(shared, baseline, known)
+    resampling = Resampling.of(shared, estimator.name, 2 * confidence - 1)
     if design.baseline is None:
         design = replace(design, baseline=_first(design.runs))
     budget_of = budgets_of(budgets, margin, setup)

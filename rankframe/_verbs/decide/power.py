@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -17,13 +17,13 @@ from ..._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
 from ..._statistics.sample import Sample
 from ..._statistics.weighted_means import NOISE, by_column, means, over, spreads
 from ..._support.floats import Floats, np
-from ..._support.option_kinds import Column, ColumnNames
+from ..._support.option_kinds import Column
 from ..._support.option_values import Range
 from ..._support.progress import Progress
-from ..._table.runs import Runs, TheRuns, names_of
+from ..._table.shared_options import OfDecision
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, option
-from ..measure.paired_values import Design, Lacking, paired_values
+from ..measure.paired_values import Design, paired_values
 from ..sample.declaration import verb
 from ..sample.judged import Help
 from ..sample.resampling import Resampling
@@ -31,6 +31,9 @@ from ..sample.slices import table_of
 from .compare import names_of_pairs
 from .estimation import Choice, Estimation
 from .slice_of_pairs import SliceOfPairs
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 
@@ -59,20 +62,15 @@ def effects_of(difference: Effect | Sequence[Effect]) -> tuple[Effect, ...]:
 
 @verb(gives="whole", among=METRICS, watched=True, by_parts=True)
 def power(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
     difference: Effect | Sequence[Effect],
     power: Chance = 0.8,
     alpha: Chance = 0.05,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     baseline: Column | None = None,
-    by: ColumnNames | None = None,
-    weights: Column | None = None,
-    cluster: Column | None = None,
-    missing: Lacking = "error",
     adjust: Column | None = None,
-) -> R:
+    **shared: Unpack[OfDecision],
+) -> pl.DataFrame:
     """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
 
     Parameters
@@ -122,9 +120,9 @@ def power(
     ([0.7071067811865476], [395])
     """
     known = Help(adjust=adjust)
-    choice = Choice.of_test("t", "auto", known).checked(cluster=(cluster, None))
+    choice = Choice.of_test("t", "auto", known).checked(cluster=(shared.get("cluster"), None))
     estimation = Estimation(choice.estimator, ALONE, {"adjust_mean": 0.0})  # any mean: the spread counts
-    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
+    design = Design.of(shared, baseline, known)
     effects = effects_of(difference)
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
     calls = refuse_geometric(averaged(metrics, example))
@@ -141,7 +139,7 @@ def power(
             rows = [(*where, *spread.row(effect, power, alpha), *also) for effect in effects]
             tables.append(table_of(rows, design.by, found.queries.schema, schema))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return table.give(pl.concat(tables).sort(by_metric, maintain_order=True))
+    return pl.concat(tables).sort(by_metric, maintain_order=True)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -18,17 +18,20 @@ from ..._results.grid import Cell, Grid, number, queries, records
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes
 from ..._support.methods import called_by_users
-from ..._support.option_kinds import Column, ReadInside
+from ..._support.option_kinds import ReadInside
 from ..._table.policies import Cutoff
 from ..._table.roles import require, require_number
-from ..._table.runs import Runs, TheRuns
+from ..._table.runs import Runs
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import R, Table
 from ..._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ...errors import InvalidData, InvalidOption, on, shown
 from ..sample.declaration import verb
 from ..sample.entries import entries_of, of_run
-from ..sample.settings import settings_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 FORMAT = 1
 """The version of the JSON text."""
@@ -167,12 +170,11 @@ def fit(
     table: Table[R],
     method: str,
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     qrels: object = None,
     normalize: str | None = None,
     missing: Missing | None = None,
     depth: Cutoff | None = None,
+    **options: Unpack[OfRuns],
 ) -> FittedFusion[R]:
     """Train a method of fusion on judged rankings.
 
@@ -228,15 +230,14 @@ def fit(
     setup, rows = table.setup, table.rows
     call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
     refuse_bounds(setup)
-    chosen = Runs.of(runs, run).required()
+    chosen = runs_of(options).required()
     names = chosen.names(rows)
     learned = _learned(rows, setup, chosen, names, call)
     run_of = pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
     figures = [x for x in (learned.place, learned.value) if x is not None]
     found = learned.table.select(run_of.alias("run"), *figures)
     queries = rows.select(chosen.queries(setup).roles.query).n_unique()
-    settings = settings_of(table, run=chosen.column, n_queries=queries)
-    return FittedFusion(call.text, tuple(names), table.give(found), settings)
+    return FittedFusion(call.text, tuple(names), table.give(found), {"n_queries": queries})
 
 
 def ranker_of(frame: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -12,20 +12,24 @@ from ..._catalog.call import Call
 from ..._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from ..._plan.parts import in_parts
 from ..._plan.rank_order import in_rank_order
+from ..._results.columns import schema
 from ..._support.floats import Floats, Integers, np
-from ..._support.option_kinds import Column
 from ..._table.columns import Columns
 from ..._table.policies import Cutoff
 from ..._table.roles import ROW
 from ..._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
-from ..._table.table import R, Table, refuse_names
+from ..._table.shared_options import OfRuns
+from ..._table.table import Table, refuse_names
 from ..._words.rankings import How, Missing, Rankings
 from ..._words.sorted_rows import Needed
 from ...errors import InvalidData, InvalidOption, option
 from ..sample.declaration import verb, with_options_of
 from ..sample.entries import Entries, entries_of
 from .fitted import FittedFusion, FusionMethod, runs_for
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Names: TypeAlias = Sequence[str] | frozenset[str]
 """The names of the runs of a whole table; in a set if they have no order."""
@@ -177,16 +181,15 @@ def over_runs(
 
 @verb(gives="list", runs=runs_for)
 def fuse(
-    table: Table[R],
+    table: Table[Any],
     method: FusionMethod,
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
     depth: Cutoff | None = None,
-) -> R:
+    **chosen: Unpack[OfRuns],
+) -> pl.DataFrame:
     """Merge the rankings of several runs into one, with one fused score per document.
 
     Parameters
@@ -241,21 +244,19 @@ def fuse(
     [0.016393, 0.032522, 0.016129]
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
-    return table.give(over_runs(fused, table, method, runs_for(method, runs, run), options, [SCORE]))
+    runs = runs_for(method, **chosen)
+    return over_runs(fused, table, method, runs, options, [SCORE])
 
 
-FIGURES = {
-    RUN_OF_TABLE: pl.String, "rank": pl.UInt32, SCORE: pl.Float64, "normalized": pl.Float64,
-    "contribution": pl.Float64, "fused": pl.Float64, "fused_rank": pl.UInt32,
-}  # fmt: skip
+FIGURES = schema("run rank score normalized contribution fused fused_rank")
 """The columns between the document and the label."""
 
 
 @verb(gives="list", runs=runs_for)
 @with_options_of(fuse)
 def explain(
-    table: Table[R], method: FusionMethod, runs: TheRuns | None = None, run: str | None = None, **options: Any
-) -> R:
+    table: Table[Any], method: FusionMethod, runs: TheRuns | None = None, run: str | None = None, **options: Any
+) -> pl.DataFrame:
     """The contribution of each run to the fused score of each document.
 
     Parameters
@@ -295,7 +296,7 @@ def explain(
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()
     ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
-    return table.give(over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES]))
+    return over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES])
 
 
 def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from math import comb, prod
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -17,18 +17,19 @@ from ..._catalog.fusions import fusion_of
 from ..._catalog.means import scaled, unscaled
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
+from ..._results.columns import grid, schema
 from ..._results.compared_runs import pairs_shown
-from ..._results.grid import Cell, Grid, interval, intervals_of, number, percent, queries_of, records
+from ..._results.grid import Cell, Grid, Record, interval, intervals_of, number, percent, queries_of, records
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, headlines
 from ..._support.floats import Floats, Integers, np
-from ..._support.option_kinds import Column, ReadInside
+from ..._support.option_kinds import ReadInside
 from ..._support.option_values import Range
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Correction, DifferenceTest, Interval, Resamples, Seed
+from ..._support.statistical_options import Correction, DifferenceTest, Interval
 from ..._table.roles import require_all, require_number
-from ..._table.runs import Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import Intervals, OfRuns, runs_of
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidOption, option
 from ..decide.compare import Significance, compared_values
@@ -37,9 +38,11 @@ from ..measure.paired_values import PairedValues, two_or_more
 from ..sample.declaration import verb
 from ..sample.entries import Entries, entries_of, of_run
 from ..sample.resampling import Resampling, limits
-from ..sample.settings import settings_of
 from .fitted import ranker_of
 from .fuse import needs, scored
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Search: TypeAlias = Literal["grid", "coordinate"]
 Score: TypeAlias = Callable[[Sequence[Call]], Sequence[float]]
@@ -236,10 +239,7 @@ def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
 """The names of the rankings beside the single runs."""
 
-TABLE = {
-    "ranking": pl.String, "method": pl.String, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "interval": pl.String, "n_queries": pl.UInt32,
-}  # fmt: skip
+TABLE = schema("ranking method mean ci_low ci_high interval n_queries")
 
 COLUMNS = ("fold", "method", "ranking", *(TUNED, IN_SAMPLE, UNTUNED))
 """The columns of the results, which no query column may have."""
@@ -314,13 +314,12 @@ class TunedFusion(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per ranking with its mean."""
         rankings = records(self.table)
-        body = []
-        for row in rankings:
-            mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
-            body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
         chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(self.folds))
         kinds = f"Interval: {intervals_of(row['interval'] for row in rankings)}."
-        return [Grid(("ranking", "method"), (f"mean [{percent(self.settings)} interval]",), body, (kinds, *chosen))]
+        heads = {"mean": f"mean [{percent(self.settings)} interval]"}
+        cells = {"method": _of_method, "mean": _mean}
+        named = ("ranking", "method")
+        return [grid(self, rankings, named, "mean", (kinds, *chosen), None, heads=heads, cells=cells)]
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """The comparison with the other rankings comes below."""
@@ -384,27 +383,36 @@ def _means(values: Floats) -> Floats:
     return stats.means(values, np.ones(len(values)))
 
 
-@verb(gives="whole", watched=True)
+def _of_method(row: Record, name: str) -> Cell:
+    """A method of fusion; empty for a single run."""
+    return Cell(row[name] or "")
+
+
+def _mean(row: Record, name: str) -> Cell:
+    """A mean and its interval, with three decimals."""
+    return Cell(f"{number(row[name], 3)}{interval(row['ci_low'], row['ci_high'], 3)}")
+
+
+class Tuned(OfRuns, Intervals, total=False):
+    """Runs to fuse, and intervals."""
+
+
+@verb(gives="whole", watched=True, usual={"resamples": 10_000})
 def tune(
     table: Table[R],
     method: Annotated[str | Sequence[str], ReadInside],
     *,
     metric: Request = "ndcg@10",
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     qrels: object = None,
     normalize: str | Sequence[str] | None = None,
     options: Mapping[str, Sequence[object]] | None = None,
     step: Annotated[float, Range(above=0, most=1)] = 0.1,
     search: Search | None = None,
     folds: Annotated[int, Range(least=2)] = 5,
-    seed: Seed = 0,
     test: DifferenceTest = "auto",
     correction: Correction | None = "holm",
-    ci: Confidence = 0.95,
     interval: Interval = "auto",
-    resamples: Resamples = 10_000,
-    progress: bool = True,
+    **shared: Unpack[Tuned],
 ) -> TunedFusion[R]:
     """Choose the weights and options of a method of fusion, and estimate their gain on other queries.
 
@@ -476,9 +484,9 @@ def tune(
     choices = dict(options or {})
     if normalize is not None:
         choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
-    tuning = Tuning(texts, choices, step, search, folds, seed)
-    rows, setup, chosen_runs = table.rows, table.setup, Runs.of(runs, run).required()
-    significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
+    significance, resampling = Significance(test, correction), Resampling.of(shared, interval)
+    tuning = Tuning(texts, choices, step, search, folds, resampling.seed)
+    rows, setup, chosen_runs = table.rows, table.setup, runs_of(shared).required()
     (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
     refuse_bounds(setup)
     of_queries = chosen_runs.queries(setup)
@@ -494,7 +502,7 @@ def tune(
         raise InvalidOption(option(folds=folds), f" are more than the {queries.height} queries of the table")
     with Progress("tuning", resampling.progress) as progressing:
         values = Values(partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing)
-        order = _shuffled(queries, seed)
+        order = _shuffled(queries, tuning.seed)
         fold = np.empty(len(order), dtype=np.int64)
         fold[order] = np.arange(len(order)) % folds
         chosen = [_chosen(spaces, values, order[fold[order] != i], folds) for i in range(folds)]
@@ -524,20 +532,17 @@ def tune(
         "candidates": _candidates(values, measured),
     }
     weights = final.arguments.get("weights")
-    settings = settings_of(
-        table,
-        [measured],
-        asdict(tuning),
-        asdict(significance),
-        {name: x for name, x in asdict(resampling).items() if name != "seed"},
-        metric=measured.text,
-        by=(),
-        search=tuning.searched(len(names)),
-        run=chosen_runs.column,
-        runs=[name for name in found.runs if name != IN_SAMPLE],
-        unweighted=replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
-        weights=None if weights is None else dict(zip(names, weights, strict=True)),
-    )
+    settings = {
+        "methods": texts,
+        "metric": measured.text,
+        "options": choices,
+        "search": tuning.searched(len(names)),
+        "family": significance.family,
+        "by": (),
+        "runs": [name for name in found.runs if name != IN_SAMPLE],
+        "unweighted": replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
+        "weights": None if weights is None else dict(zip(names, weights, strict=True)),
+    }
     tables = {name: table.give(x) for name, x in result.items()}
     return TunedFusion(final.text, tuple(names), **tables, settings=settings)
 

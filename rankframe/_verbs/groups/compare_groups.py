@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,7 +14,8 @@ from ..._catalog.call import Call
 from ..._catalog.means import Mean, scaled, unscaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
-from ..._results.grid import Cell, Grid, decimals, interval, left_out, name_of, named, number, p_cell, percent, records
+from ..._results.columns import Shows, grid, schema
+from ..._results.grid import Cell, Grid, Record, decimals, interval, left_out, name_of, number, records
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, gap_sentence, group_sentence
 from ..._statistics.sample import Limits, Sample, difference_of_logarithms
@@ -27,31 +28,29 @@ from ..._support.statistical_options import (
     CORRECTIONS,
     OF_GROUPS,
     VERY_FEW,
-    Confidence,
     Correction,
     OfGroups,
-    Resamples,
-    Seed,
 )
 from ..._table.run_and_judgments import runs_in
 from ..._table.runs import Runs, names_of
 from ..._table.setup import refuse_bounds
+from ..._table.shared_options import IntervalsOfGroups
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidData, InvalidOption, did_you_mean, option, warn
 from ..decide.compare import adjusted
 from ..measure.summary import Summary
 from ..sample.declaration import verb
 from ..sample.resampling import CLUSTER, Resampling, limits
-from ..sample.settings import settings_of
 from ..sample.slices import keys
 from .spread_of_groups import TABLE as SPREAD, Spread
 
-TABLE = {
-    "metric": pl.String, "baseline": pl.String, "group": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
-    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "ratio": pl.Float64,
-    "ratio_low": pl.Float64, "ratio_high": pl.Float64, "interval": pl.String, "p_value": pl.Float64,
-    "p_adjusted": pl.Float64, "n_baseline": pl.UInt32, "n_group": pl.UInt32,
-}  # fmt: skip
+if TYPE_CHECKING:
+    from typing import Unpack
+
+TABLE = schema(
+    "metric baseline group baseline_mean mean difference ci_low ci_high ratio ratio_low "
+    "ratio_high interval p_value p_adjusted n_baseline n_group"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,37 +99,45 @@ class GroupComparison(Result[R_co]):
 
     def _pairs(self, most: int | None) -> Grid:
         rows = records(self.table)
-        body = []
-        for row in rows[:most]:
-            digits = decimals(row["difference"])
-            groups = [Cell(name_of(row[name])) for name in ("group", "baseline")]
-            figures = [Cell(number(row[name], digits)) for name in ("mean", "baseline_mean")]
-            ends = (("difference", "ci_low", "ci_high"), ("ratio", "ratio_low", "ratio_high"))
-            figures += [
-                Cell(f"{number(row[x], digits)}{interval(row[low], row[high], digits)}") for x, low, high in ends
-            ]
-            body.append((*named(row, "metric"), *groups, *figures, Cell(p_cell(row))))
-        of = f"[{percent(self.settings)} interval]"
-        figures_named = ("mean", "baseline's", f"difference {of}", f"ratio {of}", "p")
         used = {row["interval"] for row in rows}
         tests = " and ".join(text for name, text in OF_GROUPS.items() if name in used)
         note = f"Intervals and p by {tests}{_corrected(self.settings, len(rows))}." if tests else ""
         notes = (*filter(None, [note]), *left_out(self, rows, most))
-        return Grid(("metric", "group", "baseline"), figures_named, body, notes)
+        cells: dict[str, Shows] = {"mean": _mean, "baseline_mean": _mean, "difference": _estimate, "ratio": _estimate}
+        named, figures = ("metric", "group", "baseline"), "mean baseline_mean difference ratio p_adjusted"
+        return grid(self, rows, named, figures, notes, most, heads={"baseline_mean": "baseline's"}, cells=cells)
 
     def _spread(self, most: int | None) -> Grid:
         rows = records(self.spread)
-        body = []
-        for row in rows[:most]:
-            value = row["value"]
-            ends = interval(row["ci_low"], row["ci_high"], decimals(value))
-            shown = "" if value is None else f"{number(value, decimals(value))}{ends}"
-            groups = (Cell(name_of(row[name] or "")) for name in ("best", "worst"))
-            body.append((*named(row, "metric"), *groups, *named(row, "gap"), Cell(shown), Cell(p_cell(row))))
-        figures = (f"value [{percent(self.settings)} interval]", "p")
         corrected = _corrected(self.settings, len(self.settings["metrics"]), "metrics")
         note = f"Intervals and p by resampling inside the groups of {' and '.join(self.settings['by'])}{corrected}."
-        return Grid(("metric", "best", "worst", "gap"), figures, body, (note, *left_out(self, rows, most)))
+        cells: dict[str, Shows] = {"best": _one_group, "worst": _one_group, "value": _spread}
+        named, notes = ("metric", "best", "worst", "gap"), (note, *left_out(self, rows, most))
+        return grid(self, rows, named, "value p_adjusted", notes, most, cells=cells)
+
+
+def _mean(row: Record, name: str) -> Cell:
+    """A mean, with as many decimals as the difference."""
+    return Cell(number(row[name], decimals(row["difference"])))
+
+
+def _estimate(row: Record, name: str) -> Cell:
+    """The difference or the ratio of two groups, and its interval."""
+    low, high = {"difference": ("ci_low", "ci_high"), "ratio": ("ratio_low", "ratio_high")}[name]
+    digits = decimals(row["difference"])
+    return Cell(f"{number(row[name], digits)}{interval(row[low], row[high], digits)}")
+
+
+def _one_group(row: Record, name: str) -> Cell:
+    """A group; empty if there is none."""
+    return Cell(name_of(row[name] or ""))
+
+
+def _spread(row: Record, name: str) -> Cell:
+    """A figure of the spread, and its interval."""
+    value = row[name]
+    digits = decimals(value)
+    return Cell("" if value is None else f"{number(value, digits)}{interval(row['ci_low'], row['ci_high'], digits)}")
 
 
 def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> str:
@@ -139,7 +146,7 @@ def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> 
     return f", p after {CORRECTIONS[correction]} for {n} {of}" if correction and n > 1 else ""
 
 
-@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True, usual={"resamples": 10_000})
 def compare_groups(
     table: Table[R],
     *metrics: Request,
@@ -147,12 +154,7 @@ def compare_groups(
     baseline: Column | None = None,
     test: OfGroups = "auto",
     correction: Correction | None = "holm",
-    ci: Confidence = 0.95,
-    weights: Column | None = None,
-    cluster: Column | None = None,
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfGroups],
 ) -> GroupComparison[R]:
     """Compare groups that share no query, such as the arms of an A/B test or users by age: the unpaired (two-sample) test.
 
@@ -173,19 +175,11 @@ def compare_groups(
         values of each group are equal.
     correction
         The correction of the p-values of several metrics and pairs of groups together, as for :meth:`compare`.
-    ci
-        The confidence of the intervals.
-    weights
-        The column of the queries' weights, or a metric, as for :meth:`summarize`.
     cluster
         The column of the users, or of other clusters of queries that are not independent, if they and not queries were
         assigned to groups. Each cluster counts as one unit, with the weighted mean of its queries and the sum of their weights.
     resamples
         The number of draws of ``"permutation"`` and ``"bounded"``, and of the spread of three groups or more.
-    seed
-        The seed of the draws. Equal seeds give equal results, for any order of the rows.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -215,10 +209,11 @@ def compare_groups(
     >>> table["group"][0], table["difference"].to_list(), table["ratio"].to_list()
     ('young', [-0.75], [0.25])
     """
-    of, resampling = names_of(by), Resampling(ci, "auto", resamples, seed, progress)
+    of, resampling = names_of(by), Resampling.of(options, "auto")
     calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", table.setup)
     refuse_bounds(table.setup)
     refuse_names(["metric", "mean", "n_queries"], of, "by")
+    weights, cluster = options.get("weights"), options.get("cluster")
     summary = Summary(tuple(calls), table.setup, Runs(), of, weights, resampling, cluster=cluster)
     users = table.by_parts(summary.of_part)
     for name in runs_in(table.setup):
@@ -227,18 +222,16 @@ def compare_groups(
             warn(f"{says}, which makes differences look surer; keep one run")
     groups = Groups.of(users, of, summary)
     pairs = groups.pairs(baseline)
-    with Progress("resampling queries", progress) as bar:
+    with Progress("resampling queries", resampling.progress) as bar:
         of_pairs = groups.table(pairs, test, bar)
         spread = groups.spread(bar)
     if test == "auto":
         warn_of_few(of_pairs, calls)
-    options = {"by": list(of), "baseline": baseline, "test": test, "correction": correction}
-    settings = settings_of(table, calls, options, asdict(resampling), weights=weights, cluster=cluster)
     return GroupComparison(
         table.give(adjusted(of_pairs, correction, [])),
         table.give(adjusted(spread, correction, ["gap"])),
         table.give(groups.means_by_group()),
-        settings,
+        {"interval": resampling.interval},
     )
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from ... import stats
 from ..._catalog.call import Call
 from ..._catalog.means import unscaled
+from ..._results.columns import schema
 from ..._statistics.sample import Limits, Sample
 from ..._statistics.weighted_means import by_column, means
 from ..._support.draws import affordable
@@ -24,11 +25,9 @@ FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
 LEAST = 1e-12
 """The least mean in logarithms, in place of 0."""
 
-TABLE = {
-    "metric": pl.String, "gap": pl.String, "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "interval": pl.String, "p_value": pl.Float64, "p_adjusted": pl.Float64, "best": pl.String, "worst": pl.String,
-    "best_mean": pl.Float64, "worst_mean": pl.Float64, "n_groups": pl.UInt32, "n_queries": pl.UInt32,
-}  # fmt: skip
+TABLE = schema(
+    "metric gap value ci_low ci_high interval p_value p_adjusted best worst best_mean worst_mean n_groups n_queries"
+)
 
 
 @dataclass(frozen=True)

@@ -7,26 +7,28 @@ users, merge by addition; intervals are not computed in parts, as a resample of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from ..._catalog.call import Call
 from ..._catalog.registry import CATALOG_METRICS
 from ..._catalog.requests import Request, calls_of
-from ..._results.grid import Cell, Grid, estimated, left_out, named, numbers, p_cell, percent, queries_of, records
+from ..._results.columns import adjusted_p, both_ps, figure, grid, schema
+from ..._results.grid import Grid, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes, correction_of, test_of
 from ..._support.draws import each, words
 from ..._support.floats import Booleans, Floats, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
-from ..._table.runs import RUN, Runs, TheRuns, names_of
+from ..._support.statistical_options import Correction, Family
+from ..._table.runs import RUN, names_of
 from ..._table.setup import Setup
+from ..._table.shared_options import ChosenIntervalsOfSlices, Intervals, SlicesOfRuns, runs_of
 from ..._table.table import R, Table, refuse_names
 from ..._words import exposure
 from ...errors import InvalidOption, RankframeError, option, shown
@@ -34,20 +36,19 @@ from ..decide.compare import Significance
 from ..measure.paired_values import Design, two_or_more
 from ..sample.declaration import verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 from ..sample.slices import Sliced, in_slices, keys, table_of
 from .item_tables import ITEM, RANK, Catalog, Unknown, catalog_and_past, lists_of
 from .recount import ItemMetrics, Recount, about, deepest, evaluated, resamples_of, users_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R_co = TypeVar("R_co", covariant=True)
 
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
 """The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
 
-TABLE = {
-    "metric": pl.String(), "value": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
-    "n_queries": pl.UInt32(), "n_items": pl.Int64(),
-}  # fmt: skip
+TABLE = schema("metric value ci_low ci_high n_queries n_items")
 """The columns of catalog metrics, beside the slices."""
 
 WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.startswith("ci_")}
@@ -243,17 +244,13 @@ PLACE_OF_ROW = "#place of row"
 
 @verb(gives="table", among=CATALOG_METRICS, labels=reads_labels, by_parts=True, merges=Parts.of)
 def catalog(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    by: ColumnNames | None = None,
-    ci: Confidence | None = 0.95,
     unknown_items: Unknown = "error",
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
-) -> R:
+    **options: Unpack[ChosenIntervalsOfSlices],
+) -> pl.DataFrame:
     """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
 
     Parameters
@@ -278,10 +275,6 @@ def catalog(
         other items keep their ranks.
     resamples
         The number of resamples of the users of a slice; all metrics share the same draws.
-    seed
-        The seed of the draws. Equal seeds give equal intervals, for any order of the rows.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -312,8 +305,9 @@ def catalog(
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@1', 'coverage@2'], [0.25, 0.75])
     """
-    parts = Parts.of(table.setup, None, *metrics, by=by, unknown_items=unknown_items)
-    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    parts = Parts.of(table.setup, None, *metrics, by=options.get("by"), unknown_items=unknown_items)
+    resampling = Resampling.of(options)
+    ci = resampling.ci
     measured, lists = parts.metrics_of(table.rows.schema), table.by_parts(ShortLists(parts))
     if PLACE_OF_ROW in lists.columns:
         lists = lists.sort(PLACE_OF_ROW).drop(PLACE_OF_ROW)
@@ -325,7 +319,7 @@ def catalog(
             figures = zip(measured.calls, values, *ends, strict=True)
             rows += [(*where, call.text, *numbers, recount.n, measured.size) for call, *numbers in figures]
     columns = WITHOUT_INTERVALS if ci is None else TABLE
-    return table.give(table_of(rows, parts.by, lists.schema, columns))
+    return table_of(rows, parts.by, lists.schema, columns)
 
 
 @verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
@@ -369,11 +363,9 @@ def counts(
     return ItemCounts(parts, parts.part(table.rows))
 
 
-COMPARED = {
-    "metric": pl.String(), "baseline": pl.String(), "run": pl.String(), "baseline_value": pl.Float64(),
-    "value": pl.Float64(), "n_queries": pl.UInt32(), "n_items": pl.Int64(), "p_value": pl.Float64(),
-    "difference": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "p_adjusted": pl.Float64(),
-}  # fmt: skip
+COMPARED = schema(
+    "metric baseline run baseline_value value n_queries n_items p_value difference ci_low ci_high p_adjusted"
+)
 """The columns; a frame prints its first and last ones, so the answer comes last."""
 
 NOISE = 1e-12
@@ -408,19 +400,15 @@ class CatalogComparison(Result[R_co]):
         rows, of = records(self.table), self.settings
         names = (*of["by"], "metric", "run", "baseline")
         corrected = correction_of(of, len(rows)) is not None
-        body = [
-            (
-                *named(row, *names),
-                *numbers(row, "baseline_value", "value"),
-                estimated(row, "difference"),
-                Cell(p_cell(row, corrected)),
-            )
-            for row in rows[:most]
-        ]
         test = f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline value."
-        p = "p (adjusted)" if corrected else "p"
-        figures = ("baseline value", "value", f"difference [{percent(of)} interval]", p)
-        return [Grid(names, figures, body, (test, *left_out(self, rows, most)))]
+        heads = {"value": "value", "p_adjusted": "p (adjusted)" if corrected else "p"}
+        cells = {"value": figure, "p_adjusted": both_ps if corrected else adjusted_p}
+        figures, notes = "baseline_value value difference p_adjusted", (test, *left_out(self, rows, most))
+        return [grid(self, rows, names, figures, notes, most, heads=heads, cells=cells)]
+
+
+class Compared(SlicesOfRuns, Intervals, total=False):
+    """Runs compared in slices, with intervals."""
 
 
 @verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
@@ -429,17 +417,11 @@ def compare(
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     baseline: Column | None = None,
     correction: Correction | None = "holm",
     family: Family = "all",
-    by: ColumnNames | None = None,
-    ci: Confidence = 0.95,
     unknown_items: Unknown = "error",
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[Compared],
 ) -> CatalogComparison[R]:
     """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
 
@@ -456,8 +438,6 @@ def compare(
     resamples
         The number of resamples, and of random exchanges in the permutation test, which exchanges the lists of some
         users between two runs. If there are at most `resamples` ways to exchange them, all ways are tried.
-    seed, progress
-        As for :meth:`catalog`.
 
     Returns
     -------
@@ -480,9 +460,9 @@ def compare(
     >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
     (0.05, 0.4, 0.0078125)
     """
-    design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
+    design = Design(runs_of(options), baseline, names_of(options.get("by")), None, "zero")
     significance = Significance("permutation", correction, family)
-    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    resampling = Resampling.of(options)
     rows, setup = table.rows, table.setup
     calls = catalog_calls(metrics, setup, "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)")
     refuse_names([*COMPARED], design.by, "by")
@@ -497,8 +477,7 @@ def compare(
         figures = [(i, (*where, *row)) for where, part in of_slices for i, row in _compared(part, *args)]
     figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
     found_table = table_of([row for _, row in figures], design.by, found.schema, COMPARED)
-    settings = {"by": design.by, "ci": ci, **asdict(significance)}
-    settings = settings_of(table, calls, settings)
+    settings = {"metrics": [call.text for call in calls], "test": significance.test}
     return CatalogComparison(table.give(significance.adjusted(found_table)), settings)
 
 

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 from polars import selectors as cs
 
 from ..._plan.parts import in_parts
 from ..._plan.per_query import refuse_faults
-from ..._support.option_kinds import Column
+from ..._results.columns import schema
 from ..._table.columns import Columns
 from ..._table.policies import Cutoff
 from ..._table.roles import ROW
-from ..._table.runs import Runs, TheRuns
+from ..._table.runs import Runs
 from ..._table.setup import Setup, refuse_bounds
-from ..._table.table import R, Table, refuse_names
+from ..._table.shared_options import OfRuns, runs_of
+from ..._table.table import Table, refuse_names
 from ..._words.ranking import Persistence
 from ..fuse.fuse import LISTED, Names, per_document
 from ..sample.declaration import verb
 from ..sample.entries import Entries, entries_of
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
-FIGURES = {"ee_d": pl.Float64, "ee_r": pl.Float64, "ee_l": pl.Float64, "n_rankings": pl.UInt32}
+FIGURES = schema("ee_d ee_r ee_l n_rankings")
 """The columns of the result after the query columns."""
 
 QUERY, LEVEL, N = "#query", "#level", "#n"
@@ -32,14 +36,13 @@ QUERY, LEVEL, N = "#query", "#level", "#n"
 
 @verb(gives="query")
 def expected_exposure(
-    table: Table[R],
+    table: Table[Any],
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     k: Cutoff | None = None,
     persistence: Persistence = 0.5,
     judgments: Judgments = "complete",
-) -> R:
+    **options: Unpack[OfRuns],
+) -> pl.DataFrame:
     r"""The attention that each query's documents get from several rankings, compared with equal attention for equal labels.
 
     Randomly drawn rankings, or several runs, can give documents with the same label the same attention; a single
@@ -101,7 +104,7 @@ def expected_exposure(
     """
     setup = table.setup
     refuse_bounds(setup)
-    named = Runs.of(runs, run)
+    named = runs_of(options)
     chosen = named if named.columns else Runs((setup.roles.score,))
     of_query, names = chosen.queries(setup), None if table.whole is None else table.whole.runs
     refuse_names([*FIGURES], of_query.roles.query, "the query")
@@ -109,7 +112,7 @@ def expected_exposure(
     def of_part(part: pl.DataFrame) -> pl.DataFrame:
         return _figures(_entries(part, setup, chosen, names), of_query, k, persistence, judgments)
 
-    return table.give(in_parts(table.rows, of_query, [*chosen.columns, setup.roles.label], of_part))
+    return in_parts(table.rows, of_query, [*chosen.columns, setup.roles.label], of_part)
 
 
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from ..._table.policies import Cutoff
 from ..._table.roles import require_number
 from ..._table.runs import names_of
 from ..._table.setup import Setup
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ..._words.exposure import LABEL, Persistence, Weight, weight_of
 from ..sample.declaration import merged_figures, verb
 from ..sample.slices import Sliced
@@ -104,12 +104,12 @@ class Exposures(Sliced):
 
 @verb(gives="table", by_parts=True, merges=Exposures.of)
 def exposure(
-    table: Table[R],
+    table: Table[Any],
     k: int | None = None,
     *,
     weight: Annotated[str, ReadInside] = "count",
     by: ColumnNames | None = None,
-) -> R:
+) -> pl.DataFrame:
     """The number of users that each item is shown to, and its exposure: one row per item.
 
     Parameters
@@ -148,4 +148,4 @@ def exposure(
     >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
     (['b', 'a'], [2, 1], [1, 0])
     """
-    return table.give(merged_figures(table, Exposures.of(table.setup, None, k=k, weight=weight, by=by)))
+    return merged_figures(table, Exposures.of(table.setup, None, k=k, weight=weight, by=by))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from ..._table.columns import Columns, failing, refuse_objects
 from ..._table.roles import require_all
 from ..._table.run_and_judgments import SHOWN
 from ..._table.setup import Setup
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ..._words.exposure import LABEL, SCORE, Group
 from ...errors import InvalidData, InvalidOption, on, option, shown, warn
 from ..measure.evaluate import ranks_of
@@ -94,7 +94,7 @@ def _without_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.Laz
 
 
 @verb(gives="subset", labels=False, lazily=_without_lazily)
-def without(table: Table[R], train: object) -> R:
+def without(table: Table[Any], train: object) -> pl.DataFrame:
     """The rows whose item the user did not choose before: recommendations without the items seen in training.
 
     Parameters
@@ -125,7 +125,7 @@ def without(table: Table[R], train: object) -> R:
     kept = _kept(rows.lazy(), setup, train).collect()
     if 0 < rows.height == kept.height:
         _warn_of_other_ids(rows, setup, train)
-    return table.give(kept)
+    return kept
 
 
 def _warn_of_other_ids(rows: pl.DataFrame, setup: Setup, train: object) -> None:

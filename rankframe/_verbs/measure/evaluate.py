@@ -34,7 +34,7 @@ from ..._support.option_kinds import Column
 from ..._table.columns import Columns
 from ..._table.roles import ROW, carried, require, require_all
 from ..._table.setup import Setup, refuse_bounds
-from ..._table.table import R, Table, in_memory, refuse_names
+from ..._table.table import Table, in_memory, refuse_names
 from ..._words.rows import Answer
 from ..._words.sorted_rows import Needed
 from ..._words.two_rankings import Pair
@@ -44,7 +44,7 @@ from ..sample.running import plan_of
 
 
 @verb(gives="query", among=METRICS, watched=True)
-def evaluate(table: Table[R], *metrics: Request) -> R:
+def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     """Many metrics in one pass: one row per query.
 
     Parameters
@@ -99,7 +99,7 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
     if not names:
         raise no_metric("evaluate('ndcg@10', 'map')")
     if not expressions:
-        return table.give(measure(frame, setup, *calls, largest_label=table.largest_label))
+        return measure(frame, setup, *calls, largest_label=table.largest_label)
     twice = [name for name in expressions if names.count(name) > 1]
     refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
     refuse_names(names, setup.roles.query, "the query")
@@ -109,7 +109,7 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
     if calls:
         values = measure(frame, setup, *calls, largest_label=table.largest_label).lazy()
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
-    return table.give(collect(result.select(*setup.roles.query, *names), frame, setup))
+    return collect(result.select(*setup.roles.query, *names), frame, setup)
 
 
 def _with_metrics_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
@@ -124,7 +124,7 @@ def _joined(frame: pl.LazyFrame, values: pl.LazyFrame, setup: Setup) -> pl.LazyF
 
 
 @verb(gives="row", among=METRICS, watched=True, lazily=_with_metrics_lazily)
-def with_metrics(table: Table[R], *metrics: Request) -> R:
+def with_metrics(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     """The caller's rows, in their order, with the metrics of their query as further columns.
 
     Parameters
@@ -144,11 +144,11 @@ def with_metrics(table: Table[R], *metrics: Request) -> R:
     [0.5, 0.5]
     """
     values = call_of_verb(evaluate, *metrics).on(in_memory(table.rows, table.setup, table.whole))
-    return table.give(collect(_joined(table.rows.lazy(), values.lazy(), table.setup), table.rows, table.setup))
+    return collect(_joined(table.rows.lazy(), values.lazy(), table.setup), table.rows, table.setup)
 
 
 @verb(gives="row", labels=False)
-def with_ranks(table: Table[R], name: str | None = None) -> R:
+def with_ranks(table: Table[Any], name: str | None = None) -> pl.DataFrame:
     """The caller's rows, in their order, with their rank in the query as a further column.
 
     Parameters
@@ -175,7 +175,7 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
     new = rank_column(schema) if name is None else name
     advice = "name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")
     refuse_names([new], schema, "the table", advice)
-    return table.give(table.rows.hstack(ranks_of(table.rows, setup, new)))
+    return table.rows.hstack(ranks_of(table.rows, setup, new))
 
 
 def ranks_of(rows: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
@@ -206,7 +206,7 @@ def rank_column(taken: Container[str]) -> str:
 
 
 @verb(gives="document", among=METRICS, watched=True)
-def curve(table: Table[R], *metrics: str) -> R:
+def curve(table: Table[Any], *metrics: str) -> pl.DataFrame:
     """The metrics at every rank: one row per retrieved document.
 
     Parameters
@@ -237,11 +237,11 @@ def curve(table: Table[R], *metrics: str) -> R:
     for call in calls:
         if call.cutoff:
             raise InvalidOption(f"a curve shows metrics without a cutoff at every rank, and {call.text!r} has one")
-    return table.give(_rows(table, calls, "rank"))
+    return _rows(table, calls, "rank")
 
 
 @verb(gives="document", among=METRICS, watched=True)
-def explain(table: Table[R], *metrics: str) -> R:
+def explain(table: Table[Any], *metrics: str) -> pl.DataFrame:
     """The contribution of each document to its query's value.
 
     Parameters
@@ -269,7 +269,7 @@ def explain(table: Table[R], *metrics: str) -> R:
     >>> found["rank"].to_list(), found["map"].to_list()
     ([1, 2], [0.5, 0.5])
     """
-    return table.give(_rows(table, calls_of(*metrics, example="explain('ndcg@10')"), "document"))
+    return _rows(table, calls_of(*metrics, example="explain('ndcg@10')"), "document")
 
 
 def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
@@ -313,7 +313,7 @@ def _rows_of_part(
 
 
 @verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(x.labels for x in requests if isinstance(x, Call)))
-def agreement(table: Table[R], other: Column, *measures: str) -> R:
+def agreement(table: Table[Any], other: Column, *measures: str) -> pl.DataFrame:
     """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
 
     Parameters
@@ -342,7 +342,7 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
     setup = table.setup.changed(ranks="order")  # two orders are compared, of which one may be no column of ranks
     calls = calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
-    return table.give(in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls)))
+    return in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls))
 
 
 def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:

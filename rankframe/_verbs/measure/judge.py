@@ -12,6 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from ..._plan.per_query import collect
+from ..._results.columns import schema
 from ..._results.grid import Cell, Grid, Record, left_out, named, numbers, records
 from ..._results.markup import WIDTH, visible
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
@@ -24,7 +25,6 @@ from ..._table.setup import Setup
 from ..._table.table import R, Table
 from ...errors import InvalidData, InvalidOption, did_you_mean, shown
 from ..sample.declaration import VerbCall, verb
-from ..sample.settings import settings_of
 
 
 def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
@@ -46,13 +46,13 @@ def _tables(
 
 @verb(gives="join", lazily=_judge_lazily)
 def judge(
-    table: Table[R],
+    table: Table[Any],
     qrels: object,
     *,
     run: Column | None = None,
     judged_only: Unmatched | None = None,
     run_only: Unmatched | None = None,
-) -> R:
+) -> pl.DataFrame:
     """The run with its judgments: the full outer join of two tables by query and document.
 
     Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
@@ -121,7 +121,7 @@ def judge(
         refusal.refuse()
     if not part:
         tables.warn(run_only=run_only is None, judged_only=judged_only is None)
-    return table.give(collect(tables.join(missed, unjudged, ordered=True), rows, setup))
+    return collect(tables.join(missed, unjudged, ordered=True), rows, setup)
 
 
 SEVERITIES = ("error", "note")
@@ -154,8 +154,8 @@ class Findings(Result[R_co]):
     @classmethod
     def of(cls, rows: pl.DataFrame, settings: Mapping[str, Any] | None = None) -> Findings[pl.DataFrame]:
         """The findings in rows, also by kind."""
-        schema = {**dict.fromkeys(KINDS, pl.String), "findings": pl.UInt32, "rows": pl.UInt32}
-        return Findings(pl.DataFrame(by_kind(rows.to_dicts()), schema, orient="row"), rows, settings or {})
+        columns = schema(" ".join(KINDS))
+        return Findings(pl.DataFrame(by_kind(rows.to_dicts()), columns, orient="row"), rows, settings or {})
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many errors and notes there are."""
@@ -247,7 +247,7 @@ def check(table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str]
 
 def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
-    shown = Findings.of(found, settings_of(table))
+    shown = Findings.of(found)
     unwanted = failing(records(shown.table), fail_on)
     if unwanted:
         named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)

@@ -68,8 +68,8 @@ class JudgedSummary(Summary):
         named = ((pl.lit(of[1]).alias("metric"), *map(pl.Expr.alias, map(pl.col, of), OF_QUERY)) for of in columns)
         return pl.concat([per_query.select(*self.slices, *of_call) for of_call in named])
 
-    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Merge the figures of parts: one row per slice and metric."""
+    def _merged(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The figures of parts, merged: one row per slice and metric."""
         groups, rows = in_slices(parts, ["metric", *self.slices]), []
         for call in self.calls:
             of_call = ((where, part) for (text, *where), part in groups.items() if text == call.text)

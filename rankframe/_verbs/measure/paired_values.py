@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -16,8 +16,9 @@ from ..._plan.per_query import collect, largest_label, measure, needs_largest_la
 from ..._results.markup import visible
 from ..._statistics.sample import Limits, Sample
 from ..._support.floats import Booleans, Floats, Integers, np
-from ..._table.runs import RUN, Runs
+from ..._table.runs import RUN, Runs, names_of
 from ..._table.setup import Roles, Setup, refuse_bounds
+from ..._table.shared_options import Lacking, OfDecision, runs_of
 from ..._table.table import Table, Whole, in_memory, refuse_names
 from ...errors import Advice, InvalidData, InvalidOption, Text, option
 from ...stats import NOISE
@@ -30,7 +31,6 @@ from ..sample.unequal_runs import HELD, RunSizes, size_calls, with_facts
 from .evaluate import agreement, explain
 from .summary import refuse_values_of_scores, weigher
 
-Lacking: TypeAlias = Literal["error", "drop", "zero"]
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 
@@ -64,6 +64,12 @@ class Design:
 
     def __post_init__(self) -> None:
         self.runs.required()
+
+    @classmethod
+    def of(cls, options: OfDecision, baseline: str | None, known: Help) -> Design:
+        """The design that a call names, with what is known of the queries beside people's labels."""
+        by, missing = names_of(options.get("by")), options.get("missing", "error")
+        return cls(runs_of(options), baseline, by, options.get("weights"), missing, known, options.get("cluster"))
 
     @property
     def names(self) -> set[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -20,14 +20,16 @@ from ..._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged, calls_of
 from ..._plan.per_query import collect, measure
+from ..._results.columns import schema
 from ..._statistics.poisson import means_of_draws, sums_of_draws
 from ..._support.draws import seeds_of
 from ..._support.floats import Floats, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.progress import Progress
-from ..._support.statistical_options import FEW, Confidence, Resamples, Seed, SummaryInterval
+from ..._support.statistical_options import FEW
 from ..._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import SlicesOfRuns
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, RankframeError, option
 from ..sample.declaration import verb, with_names
@@ -35,7 +37,7 @@ from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits
 from ..sample.slices import by_query, in_slices, keys
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
 R = TypeVar("R")
 
@@ -44,15 +46,11 @@ LISTS = ("draws", "sums", "values", "weights", "counts")
 OF_CLICKS = {call.text: pl.Float64() for call in CLICKS}
 """The sums of clicks that estimates have beside their values."""
 
-PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
+PARTIAL = {**schema("metric"), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
 """The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of its draws; and its different
 pairs of value and weight with their counts, null for more than `FEW`. Of estimates from clicks also `OF_CLICKS`."""
 
-FIGURES = {
-    "metric": pl.String(), "n_queries": pl.UInt32(), "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
-    "std": pl.Float64(), "total": pl.Float64(),
-    "interval": pl.String(), "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
-}  # fmt: skip
+FIGURES = schema("metric n_queries n_clicks effective_sample_size std total interval mean ci_low ci_high")
 """The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
 
 OF_INTERVALS = ("ci_low", "ci_high", "interval")
@@ -105,6 +103,8 @@ class Summary:
         The column whose values are resampled, each with all its queries.
     model_labels
         The column of a model's labels, which a `JudgedSummary` reads.
+    wide
+        Whether the merged table is the means alone, with a column per metric instead of a row.
     """
 
     calls: tuple[Call, ...]
@@ -116,8 +116,7 @@ class Summary:
     whole: Mapping[str, float] | None = None
     cluster: str | None = None
     model_labels: str | None = None
-
-    verb: ClassVar = "summarize"
+    wide: bool = False
 
     def __post_init__(self) -> None:
         refuse_values_of_scores(self.runs, self.calls)
@@ -134,15 +133,18 @@ class Summary:
         weights: str | None = None,
         cluster: str | None = None,
         model_labels: str | None = None,
+        wide: bool = False,
         **intervals: Any,
     ) -> Self:
         """The summary that a call of a verb asks for."""
-        calls, chosen = averaged(metrics, f"{cls.verb}('ndcg@10', 'map')", setup, weighs=True), Runs.of(runs, run)
+        verb = "mean" if wide else "summarize"
+        calls = averaged(metrics, f"{verb}('ndcg@10', 'map')", setup, weighs=True)
+        chosen = Runs.of(runs, run)
         refuse_bounds(setup)
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
         resampling = Resampling(**{**NO_INTERVALS, **intervals})
-        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster, model_labels)
+        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster, model_labels, wide)
 
     @property
     def slices(self) -> Mapping[str, str]:
@@ -153,7 +155,7 @@ class Summary:
     @property
     def key(self) -> list[str]:
         """The key columns by which the figures of parts merge."""
-        return [*self.slices, "metric"]
+        return [*self.slices] if self.wide else [*self.slices, "metric"]
 
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
@@ -282,7 +284,21 @@ class Summary:
         return sums_of_draws(scaled(values, self.calls), weights, ids, resamples)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Merge the figures of parts: one row per slice and metric."""
+        """Merge the figures of parts: one row per slice and metric, or the means of a slice in a row."""
+        summed = self._merged(parts)
+        if not self.wide:
+            return summed
+        means: pl.DataFrame = with_names(self.in_columns(summed), self.setup, self.calls)
+        return means
+
+    def in_columns(self, summed: pl.DataFrame) -> pl.DataFrame:
+        """The means of a summary, in a column per metric instead of a row."""
+        means = {call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first() for call in self.calls}
+        by = [*self.slices.values()]
+        return summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+
+    def _merged(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The figures of parts, merged: one row per slice and metric."""
         key = [*self.slices, "metric"]
         sums = self._with_clicks(merged(parts.lazy(), key).collect(), parts, key)
         calls = {call.text: call for call in self.calls}
@@ -352,47 +368,24 @@ def weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
     return calls
 
 
-class Means(Summary):
-    """The means of a summary, in a column per metric."""
-
-    verb = "mean"
-
-    @property
-    def key(self) -> list[str]:
-        """The columns by which parts' figures merge."""
-        return [*self.slices]
-
-    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """The means of the table, from the sums of its parts."""
-        means: pl.DataFrame = with_names(self.wide(super().merge(parts)), self.setup, self.calls)
-        return means
-
-    def wide(self, summed: pl.DataFrame) -> pl.DataFrame:
-        """A summary with a column per metric instead of a row."""
-        means = {call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first() for call in self.calls}
-        by = [*self.slices.values()]
-        return summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+def means_of(setup: Setup, whole: Mapping[str, float] | None, *metrics: Request, **options: Any) -> Summary:
+    """The summary whose means are a row with a column per metric."""
+    return Summary.of(setup, whole, *metrics, **options, wide=True)
 
 
-@verb(gives="table", among=METRICS, watched=True, by_parts=True, merges=Means.of)
+@verb(gives="table", among=METRICS, watched=True, by_parts=True, merges=means_of)
 def mean(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    by: ColumnNames | None = None,
     weights: Column | None = None,
-) -> R:
+    **options: Unpack[SlicesOfRuns],
+) -> pl.DataFrame:
     """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
 
     Parameters
     ----------
     *metrics
         Texts, functions, values and expressions, as for :meth:`evaluate`.
-    runs
-        The columns of the runs' scores, or a table for each run, as for :meth:`compare`.
-    run
-        The column that names the run of each row, instead of `runs`.
     by
         The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
         columns, such as that of the runs.
@@ -430,129 +423,9 @@ def mean(
     >>> means["run"].to_list(), means["rr"].to_list()
     (['a', 'b'], [0.5, 1.0])
     """
-    means = Means.of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights)
-    refuse_names([call.text for call in means.calls], means.by, "by")
-    return table.give(means.wide(means.summed(table.by_parts(means.of_part))))
-
-
-@verb(gives="table", among=METRICS, watched=True, by_parts=True, merges=Summary.of)
-def summarize(
-    table: Table[R],
-    *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    by: ColumnNames | None = None,
-    ci: Confidence | None = 0.95,
-    interval: SummaryInterval = "auto",
-    weights: Column | None = None,
-    cluster: Column | None = None,
-    model_labels: Column | None = None,
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
-) -> R:
-    """The metrics summarized over the queries, with confidence intervals: one row per run, slice and metric.
-
-    Parameters
-    ----------
-    *metrics
-        Texts, functions, values and expressions, as for :meth:`evaluate`; and metrics of the whole table, such as
-        ``"coverage@10"``, as for ``items.catalog``, with the tables that they need in ``on(items=..., interactions=...)``.
-    runs, run
-        As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
-    by
-        The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a query
-        that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all
-        queries.
-    ci
-        The confidence of the intervals; ``None`` for no intervals and no resampling.
-    interval
-        The kind of the intervals. ``"auto"`` takes ``"bounded"`` for fewer than 50 queries, and for more if fewer than 50
-        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 50 queries, with a
-        warning, and no interval if all values are equal. Queries whose weights differ count as fewer, and have ``"t"`` in place of ``"bca"``. ``"bca"`` is the bootstrap corrected for bias and skewness;
-        ``"percentile"``, the plain bootstrap; ``"t"``, Student's; ``"bounded"``, a wider one, valid for
-        any number of queries and any values within the metric's bounds (or, if it has none, within the values found), for
-        values of 0 and 1 that of Clopper and Pearson; ``"poisson"``, the bootstrap of tables in parts, which draws each
-        query by a number derived from its id and the seed, so that the result does not depend on the number of parts.
-        Spark and Dask always use it.
-    weights
-        The column of the queries' weights, 0 or more, such as their frequencies in a log; the same in all rows of a
-        query. Or, where no column has the name, a metric whose value is a query's weight: ``summarize("auc",
-        weights="num_ret")`` gives GAUC, the mean weighted by the number of candidates, and ``weights="num_rel"`` weighs by the
-        number of relevant documents. ``None`` weighs all queries equally.
-    cluster
-        The column of the users, or of other clusters of queries that are not independent; the same in all rows of a query.
-        Intervals then resample clusters, each with all its queries; a query without a value is a cluster of its own.
-        ``None`` resamples queries.
-    model_labels
-        The column of a model's labels of every document, if people judged some queries only: all documents of these have a label,
-        which is null or negative elsewhere. The mean is that of people over all queries (PPI++): moved by what the model says of the
-        other queries, as far as both agree. It needs 30 queries that people judged in each slice, drawn at random, and SciPy; its
-        interval is Student's. A model that adds nothing leaves that of people's queries. `weights` may not be a metric that reads labels.
-    resamples
-        The number of resamples of the queries of a slice; all metrics share the same draws.
-    seed
-        The seed of the draws. Equal seeds give equal intervals, on every machine and for any order of the rows.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
-
-    Returns
-    -------
-    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
-    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), with ``on(propensity=...)`` ``n_clicks`` (UInt32)
-    and ``effective_sample_size`` (Float64, the number of clicks with equal weights whose mean would vary as much: the square
-    of the sum of the clicks' weights over the sum of their squares), ``std`` (the standard deviation over the
-    queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
-    for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
-    ``ci_high`` (the interval of ``mean``), all Float64, and before these ``interval`` (String, its kind); interval and kind are null for
-    fewer than two queries and left out with ``ci=None``. With `model_labels`, after ``n_queries``: ``n_judged`` (UInt32, those that
-    people judged, of which ``std`` is), ``tuned_weight`` (Float64, of the model's labels: 0 to 1), ``variance_saved`` (Float64, their share
-    of the variance of the people's mean) and ``queries_to_halve`` (Int64, about how many queries people would judge for an
-    interval half as long; more than ``n_queries`` takes further queries); ``total`` is null.
-
-    Of a metric of the whole table, such as coverage, ``mean`` is its one value for the lists of all queries, ``std`` and
-    ``total`` are null, and the interval is ``"percentile"``, from at most 1,000 resamples of the queries, as of ``items.catalog``.
-
-    Raises
-    ------
-    InvalidData
-        If a query has several values of a slice or a weight, or a weight is not a number from 0 on. With `model_labels`, if people
-        judged fewer than 30 queries of a slice or some query in part, or the model lacks a document.
-
-    Warns
-    -----
-    RankframeWarning
-        With `model_labels`, if fewer than 10 judged queries differ from their median, so that the interval is too short; or if, by the model,
-        the judged queries are unlike the others.
-
-    References
-    ----------
-    B. Efron (1987), Better bootstrap confidence intervals, JASA 82. E. Learned-Miller, P. S. Thomas (2019), A new
-    confidence interval for the mean of a bounded random variable, arXiv:1905.06208. A. N. Angelopoulos, J. C. Duchi, T. Zrnic
-    (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453.
-
-    Examples
-    --------
-    >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
-    >>> found = df.rank.summarize("rr", by="day")
-    >>> found["day"].to_list(), found["mean"].to_list(), found["n_queries"].to_list()
-    (['mo', 'tu'], [0.5, 0.0], [2, 1])
-    >>> found = df.rank.summarize("rr", interval="percentile")      # of 0 and 1 relevant
-    >>> found["ci_low"].item(), found["ci_high"].item()
-    (0.0, 1.0)
-
-    A model judged 80 queries, 40 of which people judged, too. It is always right, and the other 40 have as many relevant documents:
-
-    >>> df = pl.DataFrame({"query_id": range(80), "score": 1, "llm": [0, 1] * 40, "label": [0, 1] * 20 + [None] * 40})
-    >>> found = df.rank.summarize("rr", model_labels="llm")
-    >>> found["mean"].to_list(), found["n_judged"].to_list(), found["n_queries"].to_list()
-    ([0.5], [40], [80])
-    """
-    intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
-    options: dict[str, Any] = {"runs": runs, "run": run, "by": by, "weights": weights, "cluster": cluster, **intervals}
-    summary = Summary.of(table.setup, None, *metrics, **options, model_labels=model_labels)
-    return table.give(summary.table(table.by_parts(summary.of_part)))
+    summary = means_of(table.setup, None, *metrics, weights=weights, **options)
+    refuse_names([call.text for call in summary.calls], summary.by, "by")
+    return summary.in_columns(summary.summed(table.by_parts(summary.of_part)))
 
 
 def averages(

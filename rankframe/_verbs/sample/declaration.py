@@ -7,22 +7,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 import polars as pl
 
 from ..._catalog.call import Call
 from ..._catalog.flat_names import flat_names
 from ..._catalog.registry import Metric
-from ..._catalog.requests import Request, calls_of, each_of, read_requests
+from ..._catalog.requests import Request, averaged, calls_of, each_of, read_requests
 from ..._plan.per_query import names_of
+from ..._results.grid import is_setting
+from ..._results.result import Result
+from ..._support.extras import versions
 from ..._support.methods import F
 from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
-from ..._table.runs import Runs
-from ..._table.setup import OPTIONS, Setup
-from ..._table.table import R, Table, refuse_names
+from ..._table.runs import Runs, names_of as columns_of
+from ..._table.setup import OPTIONS, OTHER_TABLES, Setup
+from ..._table.shared_options import with_options
+from ..._table.table import Table, refuse_names
 
 P = ParamSpec("P")
+X = TypeVar("X")
 Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "whole"]
 """The shape of a verb's result.
 
@@ -175,7 +180,8 @@ class Verb:
     def takes_metrics(self) -> tuple[str, ...]:
         """The parameter of its metrics, or those of one metric each."""
         several = [name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL and name not in self.reads]
-        hints = ((name, annotation_of(name, x.annotation, self.function)) for name, x in self.parameters.items())
+        original = inspect.unwrap(self.function)
+        hints = ((name, annotation_of(name, x.annotation, original)) for name, x in self.parameters.items())
         return tuple(several or [name for name, hint in hints if hint == Request])
 
 
@@ -195,11 +201,36 @@ class VerbCall:
     arguments: Mapping[str, Any]
 
     def on(self, table: Table[Any]) -> Any:
-        """The result for a table; columns of metrics have names for SQL if the setup is `flat`."""
-        if table.setup.flat and self.verb.gives != "whole":
-            give = table.give
-            table = replace(table, give=lambda found: give(with_names(found, table.setup, self.calls)))
-        return self._run(self.verb.function, table)
+        """The result for a table, of the caller's kind; columns of metrics have names for SQL if the setup is `flat`."""
+        found = self._run(self.verb.function, table)
+        if not isinstance(found, pl.DataFrame):
+            return self.recorded(found, table.setup, table.rows)
+        if self.verb.gives != "whole":
+            found = with_names(found, table.setup, self.calls)
+        return table.give(found)
+
+    def recorded(self, found: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
+        """A result with the call among its settings, the policies in effect and the versions of the libraries; a frame as it is."""
+        if not isinstance(found, Result) or "policies" in found.settings:  # compare and gate write them down themselves
+            return found
+        policies = setup.followed(rows.collect_schema().names())
+        settings = {**self.settings, **found.settings, "policies": policies, "versions": versions()}
+        return replace(cast("Any", found), settings=settings)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The metrics and options of the call, as a result keeps them: without tables, and the runs by their columns."""
+        found: dict[str, object] = {}
+        if self.requests:
+            found["metrics"] = [call.text for call in averaged(self.requests, "")]
+        for name, value in self.arguments.items():
+            if isinstance(value, Runs):
+                found |= {"runs": [*value.scores], "run": value.column}
+            elif name == "by":
+                found[name] = columns_of(value)
+            elif name not in (*found, *OTHER_TABLES, self.verb.takes_metrics) and is_setting(value):
+                found[name] = value
+        return found
 
     def _run(self, function: Any, *first: object) -> Any:
         """The result of a function with the verb's arguments after others."""
@@ -296,22 +327,26 @@ def with_names(result: Any, setup: Setup, calls: Sequence[Call]) -> Any:
     return result.rename({text: name for text, name in flat.items() if text in there})
 
 
-def verb(**declared: Any) -> Callable[[F], F]:
-    """Declare a function of a :class:`Table` and options as a verb; see :class:`Verb`."""
+def verb(*, usual: Mapping[str, object] | None = None, **declared: Any) -> Callable[[F], F]:
+    """Declare a function of a :class:`Table` and options as a verb; see :class:`Verb`.
+
+    `usual` are its own defaults of options that it shares with other verbs.
+    """
 
     def declare(function: F) -> F:
-        function.verb = Verb(function, **declared)  # type: ignore[attr-defined]
-        return function
+        shown = with_options(function, usual or {})
+        shown.verb = Verb(shown, **declared)  # type: ignore[attr-defined]
+        return shown
 
     return declare
 
 
 def with_options_of(
-    other: Callable[Concatenate[Table[R], P], R],
-) -> Callable[[Callable[..., R]], Callable[Concatenate[Table[R], P], R]]:
+    other: Callable[Concatenate[Table[Any], P], X],
+) -> Callable[[Callable[..., X]], Callable[Concatenate[Table[Any], P], X]]:
     """Give a verb the options of another one, which alone declares them, and its help if it has none."""
 
-    def declare(function: Callable[..., R]) -> Callable[Concatenate[Table[R], P], R]:
+    def declare(function: Callable[..., X]) -> Callable[Concatenate[Table[Any], P], X]:
         function.__wrapped__ = other  # type: ignore[attr-defined] # inspect shows its signature
         function.__doc__ = function.__doc__ or other.__doc__
         return function

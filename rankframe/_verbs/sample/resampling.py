@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..._statistics.sample import Limits
 from ..._statistics.weighted_means import effective_number, weighed
 from ..._support.floats import Booleans, Floats, np
 from ..._support.progress import Progress
+from ..._table.shared_options import Drawn
 from ...errors import InvalidOption, option, warn
 
 
@@ -30,10 +31,22 @@ class Resampling:
     seed: int
     progress: bool
 
+    @classmethod
+    def of(cls, options: Drawn, interval: str = "percentile", ci: float | None = None) -> Resampling:
+        """The settings that a call names, with a kind of interval; `ci` is for options that have none."""
+        given: Mapping[str, Any] = {"ci": ci, **options}
+        return cls(given["ci"], interval, given["resamples"], given["seed"], given["progress"])
+
     def __post_init__(self) -> None:
         if self.resamples < self.least:
             takes = f", as an interval of {self.ci:g} takes"
             raise InvalidOption(option(resamples=self.resamples), f": write a whole number from {self.least} on{takes}")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The shares of the draws that lie below the two ends of an interval; NaN without one."""
+        ci = math.nan if self.ci is None else self.ci
+        return (1 - ci) / 2, (1 + ci) / 2
 
     @property
     def least(self) -> int:

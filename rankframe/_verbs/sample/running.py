@@ -131,7 +131,7 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
     """The result for a LazyFrame: a plan that computes it when it runs; a verb of the whole table collects it now."""
     verb = call.verb
     if verb.lazily is not None:
-        return verb.lazily(frame, setup, call)
+        return call.recorded(verb.lazily(frame, setup, call), setup, frame)
     if verb.within_queries:
         return _by_query(frame, call.runs.queries(setup), call)
     no_rows = frame.collect_schema().to_frame()

@@ -1,0 +1,99 @@
+"""Options that many functions share: a group of them is a TypedDict, which a function takes by `Unpack`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, cast
+
+from .methods import F
+
+ENTRY = re.compile(r"\n(?=\S)")
+"""Where an entry of a docstring's list of parameters ends."""
+
+PARAMETERS = "\n\nParameters\n----------\n"
+
+UNPACKED = re.compile(r"Unpack\[(\w+)\]")
+
+
+def help_of(*groups: type) -> dict[str, str]:
+    """The entry of each option in the docstrings of groups, after their first paragraph."""
+    found: dict[str, str] = {}
+    for group in groups:
+        entries = ENTRY.split(inspect.cleandoc(group.__doc__ or "").partition("\n\n")[2])
+        for entry in entries:
+            found |= dict.fromkeys(named_in(entry), entry)
+    return found
+
+
+def named_in(entry: str) -> list[str]:
+    """The parameters that an entry of a docstring is about."""
+    return entry.partition("\n")[0].replace("*", "").split(", ")
+
+
+def group_of(function: Callable[..., object]) -> Mapping[str, Any] | None:
+    """The options that a function unpacks, with their annotations as text; None if it unpacks none."""
+    *_, last = inspect.signature(function).parameters.values()
+    unpacked = UNPACKED.fullmatch(str(last.annotation))
+    if last.kind is not last.VAR_KEYWORD or unpacked is None:
+        return None
+    group = cast("Any", function).__globals__[unpacked[1]]
+    return {name: annotation.__forward_arg__ for name, annotation in group.__annotations__.items()}
+
+
+def show(
+    function: Callable[..., object],
+    options: Mapping[str, inspect.Parameter],
+    known: Mapping[str, object],
+    first: tuple[str, ...] = (),
+) -> None:
+    """Let the signature of a function have the options of its group, each by itself.
+
+    Parameters
+    ----------
+    function
+        The function, whose last parameter is `**options`.
+    options
+        The options of the group.
+    known
+        The types that their annotations name.
+    first
+        The names of options that stand before those of the function itself.
+    """
+    signature = inspect.signature(function)
+    *own, _ = signature.parameters.values()
+    of_position = [x for x in own if x.kind is not x.KEYWORD_ONLY]
+    of_name = [x for x in own if x.kind is x.KEYWORD_ONLY]
+    before = [options[name] for name in first if name in options]
+    after = [x for name, x in options.items() if name not in first]
+    shown = signature.replace(parameters=[*of_position, *before, *of_name, *after])
+    annotations = {x.name: x.annotation for x in shown.parameters.values() if x.annotation is not x.empty}
+    annotations["return"] = shown.return_annotation
+    function.__annotations__ = annotations
+    function.__dict__.update(__signature__=shown, aliases=known)
+
+
+def explain(function: Callable[..., object], entries: Mapping[str, str]) -> None:
+    """Add the entries of parameters of which the docstring of a function has none, and put all in the order of the signature."""
+    about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
+    summary, _, listed = about.partition(PARAMETERS)
+    own = ENTRY.split(listed) if listed else []
+    said = {name for entry in own for name in named_in(entry)}
+    places = {name: place for place, name in enumerate(inspect.signature(function).parameters)}
+    unsaid = dict.fromkeys(text for name, text in entries.items() if name in places and name not in said)
+    in_order = sorted([*own, *unsaid], key=lambda entry: places.get(named_in(entry)[0], 0))
+    listed = "\n".join(in_order)
+    function.__doc__ = f"{summary}{PARAMETERS}{listed}{returns}{rest}"
+
+
+def with_defaults(function: F, options: Mapping[str, inspect.Parameter]) -> F:
+    """The function with the defaults of the group's options that a call leaves out."""
+    defaults = {name: x.default for name, x in options.items()}
+
+    @wraps(function)
+    def call(*args: object, **given: object) -> object:
+        return function(*args, **{**defaults, **given})
+
+    return cast(F, call)
