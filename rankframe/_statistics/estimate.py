@@ -38,7 +38,7 @@ class Estimate:
     more
         What else it tells, such as whether p is ``"exact"``.
     kinds
-        The kind of each interval, None without one; of an estimator with one kind, its name.
+        The kind of each interval, None without one; a function whose kind is the estimator's name leaves it out.
     """
 
     value: Floats
@@ -47,11 +47,6 @@ class Estimate:
     p: Floats
     more: Mapping[str, Floats] = field(default_factory=dict)
     kinds: Sequence[str | None] = ()
-
-    def without_interval(self) -> Estimate:
-        """The same, with a kind for intervals alone."""
-        there = ~np.isnan(self.low)
-        return replace(self, kinds=[kind if has else None for kind, has in zip(self.kinds, there, strict=True)])
 
 
 def enough_for_most(share: float, ci: float) -> int:
@@ -135,7 +130,8 @@ class Estimator:
         """The estimate with intervals of the confidence 1 - alpha; without them if alpha is NaN."""
         estimate = self.function(sample, alpha, **self.own(self.function, options))
         kinds = estimate.kinds or [self.name] * sample.columns
-        return replace(estimate, kinds=kinds).without_interval()
+        there = ~np.isnan(estimate.low)
+        return replace(estimate, kinds=[kind if has else None for kind, has in zip(kinds, there, strict=True)])
 
     def refuse_others(
         self,
