@@ -22,7 +22,7 @@ from ._lift.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
 from ._table.table import Whole
-from ._verbs.sample.declaration import VerbCall
+from ._verbs.call.declaration import VerbCall
 
 if TYPE_CHECKING:
     import pandas as pd

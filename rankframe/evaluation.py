@@ -22,13 +22,13 @@ from ._support.methods import F, called_by_users
 from ._support.option_kinds import ReadInside
 from ._table.run_and_judgments import Tables, is_usual
 from ._table.runs import Runs
+from ._verbs.call.declaration import verb_of
 from ._verbs.decide.compare import Comparison, compare as compare_verb
 from ._verbs.decide.gate import Verdict, gate as gate_verb
 from ._verbs.items.summarize import summarize as summarize_verb
 from ._verbs.measure import evaluate as verbs
 from ._verbs.measure.judge import judge
 from ._verbs.measure.summary import mean as mean_verb
-from ._verbs.sample.declaration import verb_of
 from .errors import Advice, Code, InvalidData, InvalidOption, shown, with_code_of
 from .io import read_qrels, read_run
 

@@ -15,7 +15,7 @@ from ._support.methods import Lifted, Owner, called_by_users
 from ._support.option_kinds import check
 from ._support.threads import use_polars
 from ._table.table import Table
-from ._verbs.sample.declaration import verb_of
+from ._verbs.call.declaration import verb_of
 from .errors import InvalidOption, Verbatim
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from ._table.columns import fresh
 from ._table.run_and_judgments import Unmatched as Unmatched
 from ._table.setup import TABLES
 from ._table.table import refuse_names
+from ._verbs.call.declaration import verb_of
 from ._verbs.collections.reliability import Reliability, reliability as reliability_verb
 from ._verbs.decide.compare import Comparison, compare as compare_verb
 from ._verbs.decide.gate import Verdict, gate as gate_verb
@@ -38,7 +39,6 @@ from ._verbs.items.catalog import catalog as catalog_verb
 from ._verbs.items.summarize import summarize as summarize_verb
 from ._verbs.measure.evaluate import evaluate as evaluate_verb
 from ._verbs.measure.summary import mean as mean_verb
-from ._verbs.sample.declaration import verb_of
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:

@@ -69,6 +69,7 @@ AREAS = {
             "stats.py",
             "_support/draws.py",
             *(f"_statistics/{name}.py" for name in ("estimate", "estimators", "sample", "tukey", "weighted_means")),
+            "_results/columns.py",
             "_results/compared_runs.py",
             *_verbs("decide", "compare", "estimation", "gate", "power", "slice_of_pairs"),
             *_verbs("groups"),

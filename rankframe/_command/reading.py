@@ -28,7 +28,7 @@ from .._table.name_presets import FLAT, roles_of
 from .._table.roles import require_all
 from .._table.runs import Runs
 from .._table.setup import JOINED, TABLES, Setup
-from .._verbs.sample.declaration import VerbCall, verb_of
+from .._verbs.call.declaration import VerbCall, verb_of
 from .._verbs.sample.slices import by_query, keys
 from ..errors import InvalidData, RankframeError
 from .command import COLUMN_OPTIONS, COLUMNS, DEFAULT_METRICS, POLICIES, keywords

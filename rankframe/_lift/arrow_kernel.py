@@ -20,10 +20,10 @@ from .._support.threads import use_polars
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
 from .._table.table import Whole, in_memory, refuse_same_name
+from .._verbs.call.declaration import VerbCall, call_of_verb, verb_of
 from .._verbs.fuse.fitted import FittedFusion
 from .._verbs.fuse.fuse import SCORE, fuse
 from .._verbs.measure.evaluate import evaluate
-from .._verbs.sample.declaration import VerbCall, call_of_verb, verb_of
 from ..errors import InvalidData, InvalidOption, option
 from .engine import OnQueries
 

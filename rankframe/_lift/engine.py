@@ -17,10 +17,10 @@ from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import OfPart, Table, Whole, in_memory, unchanged
 from .._table.ties import TIE_RULES
+from .._verbs.call.declaration import Mergeable, VerbCall, call_of_verb, verb_of
+from .._verbs.call.top_grade import warn_of_top_grade
 from .._verbs.measure.evaluate import evaluate
 from .._verbs.measure.judge import judge
-from .._verbs.sample.declaration import Mergeable, VerbCall, call_of_verb, verb_of
-from .._verbs.sample.top_grade import warn_of_top_grade
 from ..errors import InvalidOption
 
 F = TypeVar("F")

@@ -17,7 +17,7 @@ from .._support.methods import Lifted, Owner
 from .._support.option_kinds import annotation_of
 from .._support.threads import use_polars
 from .._table.table import R, Table
-from .._verbs.sample.declaration import Verb, verb_of
+from .._verbs.call.declaration import Verb, verb_of
 from ..errors import Advice, Code, InvalidOption, with_code
 
 P = ParamSpec("P")

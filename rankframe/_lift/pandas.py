@@ -14,7 +14,7 @@ import pandas as pd
 from .._table.roles import ROLES, of_lists
 from .._table.setup import Setup
 from .._table.table import Whole
-from .._verbs.sample.declaration import VerbCall
+from .._verbs.call.declaration import VerbCall
 from ..errors import MissingColumn, with_code_of
 from ..plot import Plots
 from .display import Shown

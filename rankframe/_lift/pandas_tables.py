@@ -16,8 +16,8 @@ from .._table.roles import USUAL_NAMES, carried
 from .._table.run_and_judgments import names_of_labels
 from .._table.setup import Setup
 from .._table.table import Table, Whole, refuse_same_name
-from .._verbs.sample.declaration import Gives, VerbCall
-from .._verbs.sample.running import on_rows
+from .._verbs.call.declaration import Gives, VerbCall
+from .._verbs.call.running import on_rows
 from ..errors import Advice, Code, InvalidData, shown
 from .pandas_columns import cross, cross_lists, text_of
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from .._table.setup import Setup
 from .._table.table import R, Table
-from .._verbs.sample.declaration import VerbCall
-from .._verbs.sample.running import on_rows, plan_of
+from .._verbs.call.declaration import VerbCall
+from .._verbs.call.running import on_rows, plan_of
 from .ranker import FrameRanker
 
 

@@ -29,6 +29,7 @@ from .._table.ties import Ties
 from .._verbs.audit.overlap import oracle, overlap
 from .._verbs.audit.reproduces import reproduces
 from .._verbs.audit.tool_comparison import conventions
+from .._verbs.call.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.collections.difficulty import difficulty
 from .._verbs.collections.interleave import interleave
 from .._verbs.collections.label_agreement import label_agreement
@@ -52,7 +53,6 @@ from .._verbs.items.summarize import summarize
 from .._verbs.measure import evaluate as verbs
 from .._verbs.measure.judge import check, judge
 from .._verbs.measure.summary import mean
-from .._verbs.sample.declaration import Verb, VerbCall, call_of_verb
 from ..errors import InvalidOption, did_you_mean
 from ..plot import PLOTS, Plots
 from .all_metrics import AllMetrics

@@ -22,9 +22,9 @@ from .._support.statistical_options import Confidence
 from .._table.runs import RUN, Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
+from .._verbs.call.declaration import verb
 from .._verbs.measure.paired_values import in_order, with_places
 from .._verbs.measure.summary import Summary, averages
-from .._verbs.sample.declaration import verb
 from .._verbs.sample.resampling import Resampling
 from .._verbs.sample.slices import keys
 from .._verbs.sample.unequal_runs import HELD, RunSizes, size_calls, unequal, with_facts

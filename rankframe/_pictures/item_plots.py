@@ -17,10 +17,10 @@ from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Table, unchanged
+from .._verbs.call.declaration import merged_figures
 from .._verbs.items.catalog import catalog as catalog_table, catalog_calls, reads_labels
 from .._verbs.items.item_exposure import Exposures, Weighing
 from .._verbs.items.item_tables import Unknown, catalog_and_past, item_column
-from .._verbs.sample.declaration import merged_figures
 from ..errors import InvalidOption, Verbatim, option
 from .figure import CI, ENDS, Axis, Estimated, Figure, Mark, Measured, Shared, at_cutoffs, one_call, plot, unpacked
 from .plots import deepest, nice_cutoffs

@@ -52,6 +52,7 @@ from .._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
 from .._table.setup import Roles, Setup
 from .._table.table import OfPart, Parts, Table, in_memory
 from .._verbs.audit.overlap import oracle, overlap
+from .._verbs.call.declaration import call_of_verb, verb
 from .._verbs.decide.compare import Comparison, compare
 from .._verbs.decide.gate import Verdict
 from .._verbs.decide.ranks import tied_for_top
@@ -60,7 +61,6 @@ from .._verbs.measure.evaluate import with_ranks
 from .._verbs.measure.judge import Findings
 from .._verbs.measure.paired_values import explained, in_order, rows_of_queries, with_own_rank
 from .._verbs.measure.summary import Summary
-from .._verbs.sample.declaration import call_of_verb, verb
 from .._verbs.sample.resampling import Resampling
 from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, MissingExtra, RankframeError, once_each, option

@@ -17,10 +17,10 @@ from .._plan.unjudged import counting
 from .._support.threads import use_polars
 from .._table.roles import ROLES
 from .._table.setup import Setup, refuse_bounds
+from .._verbs.call.declaration import call_of_verb
+from .._verbs.call.top_grade import TopGrade
+from .._verbs.call.unjudged_queries import UnjudgedQueries
 from .._verbs.measure.evaluate import evaluate
-from .._verbs.sample.declaration import call_of_verb
-from .._verbs.sample.top_grade import TopGrade
-from .._verbs.sample.unjudged_queries import UnjudgedQueries
 from ..errors import InvalidData, InvalidOption, shown
 
 

@@ -17,8 +17,8 @@ import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._statistics.bayes import shares
 from rankframe._statistics.prediction_powered import estimates
+from rankframe._verbs.call.declaration import call_of_verb
 from rankframe._verbs.items.summarize import summarize
-from rankframe._verbs.sample.declaration import call_of_verb
 from tests.engines.test_engine import asked, assert_same
 from tests.support.each import each
 from tests.support.tables import BY_CHANCE

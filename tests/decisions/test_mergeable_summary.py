@@ -16,9 +16,9 @@ import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._statistics.poisson import times_drawn
 from rankframe._support.draws import seeds_of
+from rankframe._verbs.call.declaration import call_of_verb
 from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure.summary import Summary
-from rankframe._verbs.sample.declaration import call_of_verb
 from tests.support.each import each
 from tests.support.tables import BY_CHANCE, frame, random_table
 

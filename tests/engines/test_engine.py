@@ -18,12 +18,12 @@ from rankframe._lift.polars import PolarsRanker
 from rankframe._support.option_kinds import Column
 from rankframe._table.table import Table
 from rankframe._verbs.audit import tool_comparison
+from rankframe._verbs.call.declaration import call_of_verb, verb
 from rankframe._verbs.fuse.fuse import fuse
 from rankframe._verbs.items.expected_exposure import expected_exposure
 from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure import evaluate as verbs, judge
 from rankframe._verbs.measure.summary import mean
-from rankframe._verbs.sample.declaration import call_of_verb, verb
 from tests.support.calls import POLICIES
 from tests.support.each import each
 from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table

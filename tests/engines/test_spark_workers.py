@@ -16,9 +16,9 @@ from rankframe._lift.engine import Distinct, LargestLabel, Merged, OnQueries, Pa
 from rankframe._lift.spark_tables import Guarded, OnArrow
 from rankframe._table.run_and_judgments import Unmatched
 from rankframe._table.table import Whole
+from rankframe._verbs.call.declaration import call_of_verb
 from rankframe._verbs.measure import evaluate as verbs, judge
 from rankframe._verbs.measure.summary import Summary
-from rankframe._verbs.sample.declaration import call_of_verb
 from tests.support.each import each
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})

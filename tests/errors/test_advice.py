@@ -32,6 +32,7 @@ from rankframe._table import (
 )
 from rankframe._table.table import Table, Whole
 from rankframe._verbs.audit import reproduces
+from rankframe._verbs.call import running
 from rankframe._verbs.collections import label_agreement
 from rankframe._verbs.decide import estimation
 from rankframe._verbs.fuse import fuse
@@ -39,7 +40,7 @@ from rankframe._verbs.groups import compare_groups as items_compare_groups
 from rankframe._verbs.items import catalog as items_catalog, item_exposure as items_exposure, item_tables, recount
 from rankframe._verbs.items.recount import resamples_of
 from rankframe._verbs.measure import evaluate as verbs
-from rankframe._verbs.sample import entries, judged, running
+from rankframe._verbs.sample import entries, judged
 from rankframe._verbs.sample.resampling import Resampling
 from rankframe._words import exposure as exposure_words, rankings
 from rankframe.fusions import search_engines

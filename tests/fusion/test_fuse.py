@@ -20,8 +20,8 @@ from rankframe._lift.arrow_kernel import kernel_of
 from rankframe._lift.engine import OnQueries
 from rankframe._table.setup import Setup
 from rankframe._table.table import Whole
+from rankframe._verbs.call.declaration import call_of_verb
 from rankframe._verbs.fuse.fuse import fuse
-from rankframe._verbs.sample.declaration import call_of_verb
 from rankframe._words import rankings
 from rankframe._words.rankings import Rankings
 from tests.support.each import each

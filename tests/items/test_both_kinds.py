@@ -15,10 +15,9 @@ import rankframe as rf
 from rankframe import spark
 from rankframe._lift.engine import run as run_on_engine
 from rankframe._lift.partial_sums import PartialSums
-from rankframe._pictures import report_page
 from rankframe._table.setup import Setup
+from rankframe._verbs.call.declaration import call_of_verb, verb_of
 from rankframe._verbs.items.summarize import summarize
-from rankframe._verbs.sample.declaration import call_of_verb, verb_of
 from tests.support.each import each
 
 USERS = 12
@@ -154,7 +153,6 @@ def test_every_front_reads_the_one_declaration_of_summarize() -> None:
     for name in ("by", "ci"):
         assert signature(PartialSums.summarize).parameters[name].default == declared[name]
     assert spark.summarize_verb is summarize
-    assert report_page.summarize is summarize
     assert "metrics of the whole table, such as" in RECS.rank.summarize.__doc__
     verbs = Path(rf.__file__).parent / "_verbs"
     assert [path.stem for path in verbs.rglob("*.py") if "def summarize(" in path.read_text("utf-8")] == ["summarize"]

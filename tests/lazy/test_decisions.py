@@ -16,8 +16,8 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._plan import node
+from rankframe._verbs.call import running
 from rankframe._verbs.measure.paired_values import ValuesOfRuns
-from rankframe._verbs.sample import running
 from tests.support.each import each
 from tests.support.undrawn import unpainted
 

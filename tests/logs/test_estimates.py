@@ -13,8 +13,8 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._verbs.call.declaration import call_of_verb
 from rankframe._verbs.items.summarize import summarize
-from rankframe._verbs.sample.declaration import call_of_verb
 from tests.metrics.oracles import evaluate
 from tests.support.calls import ALL, CALLS, CANONICAL, assert_equal, spell, values
 from tests.support.each import each

@@ -19,7 +19,7 @@ from tests.support.each import each
 PACKAGE = Path(rankframe.__file__).parent
 
 # The rooms of `_verbs`, bottom up.
-ROOMS = ("sample", "measure", "decide", "groups", "fuse", "items", "collections", "audit")
+ROOMS = ("call", "sample", "measure", "decide", "groups", "fuse", "items", "collections", "audit")
 
 # The folders of the package and its public modules, bottom up: each imports nothing but itself and those before it.
 FLOORS = [

@@ -20,9 +20,9 @@ from rankframe._lift.engine import run as in_parts
 from rankframe._lift.method import lift
 from rankframe._support.option_kinds import Column
 from rankframe._table.table import Table
+from rankframe._verbs.call.declaration import call_of_verb, verb
 from rankframe._verbs.measure import evaluate as verbs
 from rankframe._verbs.measure.summary import Summary
-from rankframe._verbs.sample.declaration import call_of_verb, verb
 from rankframe.dask import DaskEngine
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of

@@ -16,7 +16,7 @@ from rankframe._table.columns import Columns
 from rankframe._table.figures import Figures, together
 from rankframe._table.findings import findings_of
 from rankframe._table.setup import Setup
-from rankframe._verbs.sample import running as watch
+from rankframe._verbs.call import running as watch
 
 CATEGORIES = ["Action|Comedy", "Comedy|Drama", "Drama", "War|Drama", "Horror, War"]
 POLICIES: list[dict[str, Any]] = [

@@ -23,10 +23,10 @@ from rankframe._support.option_kinds import Column
 from rankframe._table import shared_options
 from rankframe._table.setup import Setup
 from rankframe._table.table import Table, in_memory
+from rankframe._verbs.call.declaration import Gives, VerbCall, call_of_verb, verb, verb_of
 from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure import evaluate as verbs
 from rankframe._verbs.measure.summary import mean
-from rankframe._verbs.sample.declaration import Gives, VerbCall, call_of_verb, verb, verb_of
 from tests.support.each import each
 
 R = TypeVar("R")

@@ -17,11 +17,11 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._lift.engine import Side, Work, run
 from rankframe._table.setup import Setup
+from rankframe._verbs.call.declaration import call_of_verb
 from rankframe._verbs.items.expected_exposure import expected_exposure
 from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure import evaluate as verbs, summary
 from rankframe._verbs.measure.summary import mean
-from rankframe._verbs.sample.declaration import call_of_verb
 from tests.support.each import each
 
 QUERIES = 12

@@ -29,13 +29,13 @@ from ..._table.setup import Roles, Setup
 from ..._table.shared_options import IntervalsOfRuns, OfRuns, runs_of
 from ..._table.table import R, Table, Whole, in_memory
 from ...errors import InvalidOption
+from ..call.declaration import call_of_verb, verb
 from ..decide.compare import compared_values
 from ..decide.estimation import Estimation
 from ..fuse.fitted import FittedFusion, FusionMethod, text_of
 from ..fuse.fuse import SCORE, fuse
 from ..measure.evaluate import agreement
 from ..measure.paired_values import Design, PairedValues, paired_values, two_or_more
-from ..sample.declaration import call_of_verb, verb
 from ..sample.entries import Entries, entries_of, names_of_runs
 from ..sample.resampling import Resampling, warn_of_t
 

@@ -23,9 +23,9 @@ from ..._table.runs import RUN, Runs, TheRuns
 from ..._table.shared_options import OfSameQueries, runs_of
 from ..._table.table import Table
 from ...errors import InvalidOption, on, option
+from ..call.declaration import verb
 from ..measure.evaluate import ranks_of
 from ..measure.paired_values import Design, PairedValues, differences, paired_values
-from ..sample.declaration import verb
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -25,9 +25,9 @@ from ..._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from ..._table.setup import Setup, refuse_bounds
 from ..._table.table import R, Table, in_memory
 from ...errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Verbatim, asked_as, on, option, worded
+from ..call.declaration import call_of_verb, verb
 from ..items.catalog import catalog
 from ..items.item_tables import Unknown
-from ..sample.declaration import call_of_verb, verb
 from ..sample.resampling import Resampling
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {

@@ -19,7 +19,7 @@ from ..._table.setup import refuse_bounds
 from ..._table.shared_options import Intervals
 from ..._table.table import Table
 from ...errors import InvalidOption, option
-from ..sample.declaration import verb
+from ..call.declaration import verb
 from ..sample.resampling import Resampling
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from ..._table.setup import Setup
 from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, option
+from ..call.declaration import verb
 from ..measure.evaluate import refuse_averages
-from ..sample.declaration import verb
 from ..sample.entries import entries_of
 
 if TYPE_CHECKING:

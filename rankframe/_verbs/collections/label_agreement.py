@@ -28,9 +28,9 @@ from ..._table.setup import Setup
 from ..._table.shared_options import IntervalsOfRuns, Lacking, runs_of
 from ..._table.table import Table, in_memory
 from ...errors import Code, InvalidData, InvalidOption
+from ..call.declaration import verb
 from ..measure.evaluate import ranks_of
 from ..measure.paired_values import Design, differences, paired_values
-from ..sample.declaration import verb
 from ..sample.judged import has_label
 from ..sample.resampling import Resampling
 from ..sample.slices import in_slices

@@ -20,8 +20,8 @@ from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import Table, refuse_names
 from ..._words.context import Persistence
 from ...errors import InvalidOption, on, option
+from ..call.declaration import verb
 from ..measure.evaluate import ranks_of
-from ..sample.declaration import verb
 from ..sample.slices import in_slices
 
 if TYPE_CHECKING:

@@ -41,9 +41,9 @@ from ..._table.runs import names_of
 from ..._table.shared_options import IntervalsOfSlices
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidData, InvalidOption, option
+from ..call.declaration import verb
 from ..decide.compare import adjusted
 from ..decide.power import Chance, Effect
-from ..sample.declaration import verb
 from ..sample.resampling import Resampling
 from ..sample.slices import by_query, in_slices, keys, table_of
 

@@ -22,8 +22,8 @@ from ..._table.runs import Runs, names_of
 from ..._table.shared_options import Intervals
 from ..._table.table import Table
 from ...errors import InvalidData, InvalidOption, on, option
+from ..call.declaration import verb
 from ..measure.evaluate import ranks_of
-from ..sample.declaration import verb
 from ..sample.resampling import Resampling
 
 if TYPE_CHECKING:

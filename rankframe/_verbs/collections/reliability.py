@@ -24,11 +24,11 @@ from ..._support.statistical_options import PairedTest, Resamples
 from ..._table.shared_options import IntervalsOfRuns, runs_of
 from ..._table.table import Table
 from ...stats import NOISE
+from ..call.declaration import verb
 from ..decide.compare import compared_values
 from ..decide.estimation import Estimation
 from ..decide.power import Chance, Effect, effects_of
 from ..measure.paired_values import Design, paired_values
-from ..sample.declaration import verb
 from ..sample.resampling import Resampling
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from ..._table.roles import require, require_number
 from ..._table.table import Table, refuse_names
 from ..._table.trec_eval import PREFERENCES
 from ...errors import InvalidData, UnknownMetric, did_you_mean
+from ..call.declaration import verb
 from ..measure.evaluate import ranks_of
-from ..sample.declaration import verb
 from ..sample.slices import in_slices
 
 

@@ -48,8 +48,8 @@ from ..._support.statistical_options import (
 from ..._table.runs import names_of
 from ..._table.shared_options import OfComparison
 from ..._table.table import Table, refuse_names
+from ..call.declaration import verb
 from ..measure.paired_values import Design, PairedValues, Pairs, differences, paired_values
-from ..sample.declaration import verb
 from ..sample.judged import Help, sentences_of
 from ..sample.resampling import CLUSTER, Resampling, warn_of_t
 from ..sample.settings import settings_of

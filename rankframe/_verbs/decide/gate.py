@@ -29,8 +29,8 @@ from ..._table.setup import Setup
 from ..._table.shared_options import OfGate
 from ..._table.table import Table, refuse_names
 from ...errors import Code, InvalidOption, option, warn
+from ..call.declaration import verb
 from ..measure.paired_values import Design, PairedValues, differences, explained, rows_of_queries
-from ..sample.declaration import verb
 from ..sample.judged import Help
 from ..sample.resampling import Resampling, limits
 from ..sample.settings import settings_of

@@ -23,8 +23,8 @@ from ..._support.progress import Progress
 from ..._table.shared_options import OfDecision
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, option
+from ..call.declaration import verb
 from ..measure.paired_values import Design, paired_values
-from ..sample.declaration import verb
 from ..sample.judged import Help
 from ..sample.resampling import Resampling
 from ..sample.slices import table_of

@@ -27,7 +27,7 @@ from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import R, Table
 from ..._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ...errors import InvalidData, InvalidOption, on, shown
-from ..sample.declaration import verb
+from ..call.declaration import verb
 from ..sample.entries import entries_of, of_run
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from ..._table.table import Table, refuse_names
 from ..._words.rankings import How, Missing, Rankings
 from ..._words.sorted_rows import Needed
 from ...errors import InvalidData, InvalidOption, option
-from ..sample.declaration import verb, with_options_of
+from ..call.declaration import verb, with_options_of
 from ..sample.entries import Entries, entries_of
 from .fitted import FittedFusion, FusionMethod, runs_for
 

@@ -32,10 +32,10 @@ from ..._table.setup import Setup, refuse_bounds
 from ..._table.shared_options import Intervals, OfRuns, runs_of
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidOption, option
+from ..call.declaration import verb
 from ..decide.compare import Significance, compared_values
 from ..decide.estimation import Estimation
 from ..measure.paired_values import PairedValues, two_or_more
-from ..sample.declaration import verb
 from ..sample.entries import Entries, entries_of, of_run
 from ..sample.resampling import Resampling, limits
 from .fitted import ranker_of

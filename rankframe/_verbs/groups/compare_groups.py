@@ -37,9 +37,9 @@ from ..._table.setup import refuse_bounds
 from ..._table.shared_options import IntervalsOfGroups
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidData, InvalidOption, did_you_mean, option, warn
+from ..call.declaration import verb
 from ..decide.compare import adjusted
 from ..measure.summary import Summary
-from ..sample.declaration import verb
 from ..sample.resampling import CLUSTER, Resampling, limits
 from ..sample.slices import keys
 from .spread_of_groups import TABLE as SPREAD, Spread

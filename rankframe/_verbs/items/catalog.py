@@ -32,9 +32,9 @@ from ..._table.shared_options import ChosenIntervalsOfSlices, Intervals, SlicesO
 from ..._table.table import R, Table, refuse_names
 from ..._words import exposure
 from ...errors import InvalidOption, RankframeError, option, shown
+from ..call.declaration import verb
 from ..decide.compare import Significance
 from ..measure.paired_values import Design, two_or_more
-from ..sample.declaration import verb
 from ..sample.resampling import Resampling
 from ..sample.slices import Sliced, in_slices, keys, table_of
 from .item_tables import ITEM, RANK, Catalog, Unknown, catalog_and_past, lists_of

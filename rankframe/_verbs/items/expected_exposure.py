@@ -18,8 +18,8 @@ from ..._table.setup import Setup, refuse_bounds
 from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import Table, refuse_names
 from ..._words.ranking import Persistence
+from ..call.declaration import verb
 from ..fuse.fuse import LISTED, Names, per_document
-from ..sample.declaration import verb
 from ..sample.entries import Entries, entries_of
 
 if TYPE_CHECKING:

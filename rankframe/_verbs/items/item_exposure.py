@@ -16,7 +16,7 @@ from ..._table.runs import names_of
 from ..._table.setup import Setup
 from ..._table.table import Table, refuse_names
 from ..._words.exposure import LABEL, Persistence, Weight, weight_of
-from ..sample.declaration import merged_figures, verb
+from ..call.declaration import merged_figures, verb
 from ..sample.slices import Sliced
 from .item_tables import ITEM, RANK, item_column, lists_of
 

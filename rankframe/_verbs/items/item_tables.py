@@ -18,8 +18,8 @@ from ..._table.setup import Setup
 from ..._table.table import Table, refuse_names
 from ..._words.exposure import LABEL, SCORE, Group
 from ...errors import InvalidData, InvalidOption, on, option, shown, warn
+from ..call.declaration import VerbCall, verb
 from ..measure.evaluate import ranks_of
-from ..sample.declaration import VerbCall, verb
 from ..sample.slices import by_query, keys
 
 ITEM, RANK = "#item", "#rank"

@@ -16,9 +16,9 @@ from ..._table.setup import Setup
 from ..._table.shared_options import Summarized, runs_of
 from ..._table.table import Table, in_memory
 from ...errors import InvalidOption, option
+from ..call.declaration import verb
 from ..measure.judged_summary import JudgedSummary
 from ..measure.summary import Summary, figures_of
-from ..sample.declaration import verb
 from .catalog import catalog
 
 if TYPE_CHECKING:

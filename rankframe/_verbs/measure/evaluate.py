@@ -39,8 +39,8 @@ from ..._words.rows import Answer
 from ..._words.sorted_rows import Needed
 from ..._words.two_rankings import Pair
 from ...errors import Code, InvalidOption, option
-from ..sample.declaration import VerbCall, call_of_verb, verb
-from ..sample.running import plan_of
+from ..call.declaration import VerbCall, call_of_verb, verb
+from ..call.running import plan_of
 
 
 @verb(gives="query", among=METRICS, watched=True)

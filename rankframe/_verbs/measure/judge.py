@@ -24,7 +24,7 @@ from ..._table.run_and_judgments import Tables, Unmatched, unless
 from ..._table.setup import Setup
 from ..._table.table import R, Table
 from ...errors import InvalidData, InvalidOption, did_you_mean, shown
-from ..sample.declaration import VerbCall, verb
+from ..call.declaration import VerbCall, verb
 
 
 def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:

@@ -22,7 +22,7 @@ from ..._table.shared_options import Lacking, OfDecision, runs_of
 from ..._table.table import Table, Whole, in_memory, refuse_names
 from ...errors import Advice, InvalidData, InvalidOption, Text, option
 from ...stats import NOISE
-from ..sample.declaration import call_of_verb
+from ..call.declaration import call_of_verb
 from ..sample.entries import entries_of, of_run
 from ..sample.judged import NO_HELP, Control, Help
 from ..sample.resampling import CLUSTER

@@ -32,7 +32,7 @@ from ..._table.setup import Setup, refuse_bounds
 from ..._table.shared_options import SlicesOfRuns
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, RankframeError, option
-from ..sample.declaration import verb, with_names
+from ..call.declaration import verb, with_names
 from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
 from ..sample.slices import by_query, in_slices, keys
 

@@ -1,1 +1,1 @@
-"""What every verb takes: its declaration, how a call runs, entries of runs, slices of queries, and settings of intervals."""
+"""Samples of values per query: the rows of several runs, slices and weights of queries, judged queries, and settings of intervals."""
