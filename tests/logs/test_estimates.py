@@ -544,7 +544,6 @@ def test_clicks_on_the_order_that_was_shown_are_found_with_what_to_do() -> None:
     assert found.select("severity", "rows").row(0) == ("note", 300)
     for part in (
         "column 'position' is the order",
-        "df.rank.clicks.propensities(run=...)",
         "df.rank.on(propensity=...)",
     ):
         assert part in found["advice"].item()
