@@ -182,8 +182,8 @@ class Significance:
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
-        correction = next((name for name in CORRECTIONS if name == self.correction), None)
-        return adjusted(table, correction, [] if self.family == "all" else ["metric"])
+        by_name: dict[str | None, Correction] = {name: name for name in CORRECTIONS}
+        return adjusted(table, by_name.get(self.correction), [] if self.family == "all" else ["metric"])
 
 
 def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequence[str]) -> pl.DataFrame:
