@@ -195,5 +195,5 @@ def __dir__() -> list[str]:
 
 
 register()
-hook.install()
+hook.install_at_import()
 watch_forks()

@@ -13,6 +13,9 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
+from hatchling.builders.plugin.interface import BuilderInterface
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 
 import rankframe as rf
 
@@ -121,6 +124,30 @@ def test_the_test_run_does_not_load_plugins_that_happen_to_be_installed(tmp_path
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
+
+
+def packed(builder: BuilderInterface) -> set[str]:
+    """The files that a builder puts into its archive, by their names there."""
+    return {Path(file.distribution_path).as_posix() for file in builder.recurse_included_files()}
+
+
+def files_under(*folders: str) -> set[str]:
+    """The files in folders of the project, without what Python compiles."""
+    paths = (path for folder in folders for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)
+    return {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
+
+
+def test_the_wheel_holds_the_package_and_its_entry_module_and_nothing_else() -> None:
+    assert packed(WheelBuilder(str(ROOT))) == files_under("rankframe") | {"_rankframe.py"}
+
+
+def test_the_sdist_holds_what_a_change_needs_its_checks_among_it() -> None:
+    names = packed(SdistBuilder(str(ROOT)))
+    assert names >= files_under("rankframe", "tests", "docs", "skills", ".ci", ".github", "scripts", "benchmarks")
+    assert {name for name in names if "/" not in name} == {
+        *("_rankframe.py", "conftest.py", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+        *("LICENSE", "CITATION.cff", "SECURITY.md"),
+    }
 
 
 def test_an_installation_pulls_four_packages() -> None:
