@@ -18,6 +18,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 import rankframe as rf
+from tests.support.interpreters import run_after
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,12 +53,20 @@ rf.rank(pl.DataFrame()).plot.curve("ndcg", titel="A title")
 rf.rank(pl.DataFrame()).plot.contributions("rrf", ci=0.9)
 rf.rank(pd.DataFrame()).plot.judged("ndcg", ci="wide")
 rf.rank(pd.DataFrame()).plot.judged("ndcg", ax=3)
+reveal_type(rf.rank(pl.DataFrame()).ndcg(k=[5, 10], gain="exponential"))
+reveal_type(rf.rank(pl.LazyFrame()).mrr(k=10))
+def typed(ranker: rf.Ranker[pl.DataFrame], of_pandas: rf.PandasRanker, k: int | list[int] | None) -> pd.DataFrame:
+    ranker.metrics.rbp(k=k, p=0.5)
+    return of_pandas.map(k=k)
+typed(rf.rank(pl.DataFrame()), rf.rank(pd.DataFrame()), [3])
+typed(rf.rank(pd.DataFrame()), rf.rank(pd.DataFrame()), 3)
+rf.rank(pl.DataFrame()).ndcg(k=["ten"])
 """
 REVEALED = {
     11: "DataFrame", 12: "LazyFrame", 13: "DataFrame", 14: "Expr",
-    22: "LayerChart", 23: "LayerChart", 24: "Axes", 25: "Axes",
+    22: "LayerChart", 23: "LayerChart", 24: "Axes", 25: "Axes", 31: "DataFrame", 32: "LazyFrame",
 }  # fmt: skip
-REFUSED = {15, 16, 17, 18, 26, 27, 28, 29, 30}
+REFUSED = {15, 16, 17, 18, 26, 27, 28, 29, 30, 37, 38}
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +175,21 @@ def test_the_oldest_versions_that_are_tested_are_the_oldest_that_are_promised() 
     assert {name: release(text) for name, text in pinned.items()} == {
         name: release(text) for name, text in promised.items()
     }
+
+
+def test_a_polars_older_than_the_promised_one_is_refused_at_the_import_in_one_sentence() -> None:
+    promised = next(line.partition(">=")[2] for line in requires("rankframe") or [] if line.startswith("polars"))
+    code = """
+        import polars
+        polars.__version__ = "{}"
+        try:
+            import rankframe
+        except ImportError as error:
+            print(error)
+    """
+    says = f"rankframe needs Polars {promised} or later, and 1.39.3 is installed; write pip install --upgrade polars"
+    assert run_after("import polars", code.format("1.39.3")) == says
+    assert run_after("import polars", code.format(f"{promised}.0")) == ""
 
 
 def test_the_workflow_runs_both_ends() -> None:

@@ -24,6 +24,7 @@ from ..._plan.per_query import collect, measure
 from ..._support.draws import seeds_of, uniforms
 from ..._support.floats import Floats, Unsigned, np
 from ..._support.option_kinds import Column, ColumnNames
+from ..._support.polars_versions import exploded
 from ..._support.progress import Progress
 from ..._support.statistical_options import FEW, Confidence, Resamples, Seed, SummaryInterval
 from ..._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
@@ -334,12 +335,8 @@ class Summary:
 
     def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
         """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
-        different = (
-            parts.select("values", "weights", "counts")
-            .explode("values", "weights", "counts")
-            .drop_nulls()
-            .sort(pl.all())
-        )
+        names = ("values", "weights", "counts")
+        different = exploded(parts.select(names), *names).drop_nulls().sort(pl.all())
         if different.select("values", "weights").n_unique() > FEW:  # however many of them a part has
             return None, None, "bca"
         counts = different["counts"].to_numpy().astype(int)
