@@ -21,8 +21,8 @@ extended() {
   "$work/readme/bin/python" -c "$folder" > "$("$work/$1/bin/python" -c "$folder")/readme.pth"
   "$work/$1/bin/python" -m pip install "${@:2}"
 }
-# The first two shell lines of the README, as they stand there.
-readme() { sed -n '/^```shell$/,/^```$/p' README.md | sed -n "$(($1 + 1))p"; }
+# The two shell lines of the README, as they stand there: to install and see the demo, and to test.
+readme() { sed -n '/^```shell$/{n;p}' README.md | sed -n "$1p"; }
 # The README's first line; and, where apt-get has them, a browser for the tests of pages (a parser reads the pages everywhere)
 # and MariaDB, which runs statements of rf.sql besides the databases that pip installs.
 begin() {

@@ -173,7 +173,7 @@ def without_last_line(app: Any, page: str, source: list[str]) -> None:
 def called(owner: str, name: str) -> str:
     """A method of a ranker as users write it."""
     topic = getattr(getattr(ranker, owner), "_name", "")
-    if owner == "AllMetrics" and not hasattr(ranker.FrameRanker, name):
+    if owner == "AllMetrics" and not hasattr(ranker.Ranker, name):
         topic = ranker.FrameMetrics._name
     return ".".join(filter(None, ["df.rank", topic, name]))
 

@@ -23,6 +23,9 @@ if sys.argv[:1] == ["-m"] and sys.orig_argv[-3:-1] == ["-m", __name__]:  # pytho
 
 import polars as pl
 
+from ._support import polars_versions  # noqa: F401 - refuses a Polars that is too old before other modules are imported
+
+# isort: split
 from . import hook
 from ._support.arrow_stream import ArrowStream, from_stream
 from ._support.methods import called_by_users
@@ -50,8 +53,7 @@ if TYPE_CHECKING:
     from ._lift.arrow_kernel import arrow_kernel
     from ._lift.pandas import PandasRanker
     from ._lift.partial_sums import partial_sums
-    from ._lift.polars import PolarsRanker
-    from ._lift.ranker import ExprRanker
+    from ._lift.ranker import ExprRanker, Ranker
     from ._shapes.arrays import from_arrays
     from ._shapes.dicts import from_dicts
     from ._shapes.lists import from_lists
@@ -66,12 +68,56 @@ if TYPE_CHECKING:
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [
-    "AGREEMENTS", "CATALOG_METRICS", "FUSIONS", "METRICS", "TRAINED_FUSIONS", "Accumulator", "Exposure",
-    "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace", "RankframeError",
-    "RankframeWarning", "Ranking", "UnknownMetric", "arrow_kernel", "catalog_metric", "catboost_callback", "compare", "evaluate", "expr",
-    "fit_fusion", "from_arrays", "from_dicts", "from_lists", "fuse", "gate", "hook", "lightgbm_metric", "load_example",
-    "mean", "metric", "parse", "partial_sums", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
-    "sql", "summarize", "unregister", "value", "write_qrels", "write_run", "xgboost_metric",
+    "AGREEMENTS",
+    "CATALOG_METRICS",
+    "FUSIONS",
+    "METRICS",
+    "TRAINED_FUSIONS",
+    "Accumulator",
+    "Exposure",
+    "InvalidData",
+    "InvalidOption",
+    "MissingColumn",
+    "MissingExtra",
+    "OutOfSpace",
+    "PandasRanker",
+    "Ranker",
+    "RankframeError",
+    "RankframeWarning",
+    "Ranking",
+    "UnknownMetric",
+    "arrow_kernel",
+    "catalog_metric",
+    "catboost_callback",
+    "compare",
+    "evaluate",
+    "expr",
+    "fit_fusion",
+    "from_arrays",
+    "from_dicts",
+    "from_lists",
+    "fuse",
+    "gate",
+    "hook",
+    "lightgbm_metric",
+    "load_example",
+    "mean",
+    "metric",
+    "parse",
+    "partial_sums",
+    "rank",
+    "read_qrels",
+    "read_run",
+    "scan_qrels",
+    "scan_run",
+    "sentence_transformers_evaluator",
+    "sql",
+    "summarize",
+    "unregister",
+    "value",
+    "write_qrels",
+    "write_run",
+    "xgboost_metric",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -87,7 +133,8 @@ NAMES_OF = {
     "_catalog.values": "value",
     "_lift.arrow_kernel": "arrow_kernel",
     "_lift.partial_sums": "partial_sums",
-    "_lift.ranker": "expr",
+    "_lift.pandas": "PandasRanker",
+    "_lift.ranker": "Ranker expr",
     "_shapes.arrays": "from_arrays",
     "_shapes.dicts": "from_dicts",
     "_shapes.lists": "from_lists",
@@ -109,15 +156,15 @@ MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "results", "spar
 
 
 @overload
-def rank(frame: pl.DataFrame) -> PolarsRanker[pl.DataFrame]: ...
+def rank(frame: pl.DataFrame) -> Ranker[pl.DataFrame]: ...
 @overload
-def rank(frame: pl.LazyFrame) -> PolarsRanker[pl.LazyFrame]: ...
+def rank(frame: pl.LazyFrame) -> Ranker[pl.LazyFrame]: ...
 @overload
 def rank(frame: pd.DataFrame) -> PandasRanker: ...  # type: ignore[overload-overlap]  # pandas exports Arrow, too
 @overload
-def rank(frame: ArrowStream) -> PolarsRanker[pl.DataFrame]: ...
+def rank(frame: ArrowStream) -> Ranker[pl.DataFrame]: ...
 @called_by_users
-def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
+def rank(frame: Any) -> Ranker[Any]:
     """The ranker of a frame: the same as ``frame.rank``, but typed for type checkers.
 
     Parameters
@@ -195,5 +242,5 @@ def __dir__() -> list[str]:
 
 
 register()
-hook.install()
+hook.install_at_import()
 watch_forks()

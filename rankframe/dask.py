@@ -18,7 +18,7 @@ from ._lift.engine import Merged, OnQueries, Side, Work, run
 from ._lift.pandas import PandasRanker, of_pandas
 from ._lift.pandas_columns import text_of
 from ._lift.pandas_tables import Source, as_pandas
-from ._lift.ranker import FrameRanker
+from ._lift.ranker import Ranker
 from ._support.extras import load
 from ._table.setup import Setup
 from ._table.table import Whole
@@ -33,7 +33,7 @@ __all__ = ["DaskRanker"]
 T = TypeVar("T")
 
 
-class DaskRanker(FrameRanker[Any]):
+class DaskRanker(Ranker[Any]):
     """The ranker of a Dask frame: its results are those of a pandas frame, as Dask frames.
 
     Only ``summarize`` differs: the interval of many queries is always that of ``interval="poisson"``. Comparisons and gates

@@ -14,7 +14,7 @@ import polars as pl
 from ._catalog.requests import Request
 from ._files.together import run_names
 from ._lift.callers_frames import in_polars
-from ._lift.ranker import FrameRanker, Ranker
+from ._lift.ranker import MetricRanker, Ranker
 from ._shapes.dicts import FIELDS, from_dicts, from_rows
 from ._shapes.swapped import look_swapped
 from ._support.arrow_stream import from_stream
@@ -50,7 +50,9 @@ def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
     def declare(function: F) -> F:
         own = [x for x in signature(function).parameters.values() if x.kind is not Parameter.VAR_KEYWORD]
         taken = OF_TABLES.union(x.name for x in own)
-        of_on = [x.replace(annotation=x.empty) for x in signature(Ranker.on).parameters.values()]  # which it reads
+        of_on = [
+            x.replace(annotation=x.empty) for x in signature(MetricRanker.on).parameters.values()
+        ]  # which it reads
         of_verbs = [x for verb in verbs_of for x in signature(verb).parameters.values()]
         options = {x.name: x for x in (*of_on, *of_verbs) if x.kind is x.KEYWORD_ONLY and x.name not in taken}
         aliases: dict[str, object] = {}
@@ -277,7 +279,7 @@ def _found(
     unmatched, of_on = apart(others, judge)
     with with_code_of(as_keywords):
         tables, judgments = _together([*runs.values()], qrels)
-        ranker: FrameRanker[Any] = tables[0].rank.on(**of_on)
+        ranker: Ranker[Any] = tables[0].rank.on(**of_on)
         if ONE_RUN in runs:
             found = Runs(column=_column_of_runs(ranker))
         else:
@@ -310,7 +312,7 @@ def _is_run(given: object) -> bool:
     return isinstance(given, list) and any(isinstance(row, (Mapping, list, tuple, set)) for row in given)
 
 
-def _column_of_runs(ranker: FrameRanker[Any]) -> str | None:
+def _column_of_runs(ranker: Ranker[Any]) -> str | None:
     """The column with a usual name for runs that distinguishes repeated documents; a plan's rows are not read for it."""
     if isinstance(ranker._frame, pl.LazyFrame):
         return None

@@ -1,11 +1,13 @@
 """`.rank` on frames: on Polars' at import; on pandas' as soon as any module imports pandas, until `uninstall`.
 
 pandas has a method `DataFrame.rank` already. On the class it stays pandas' method; on a frame it is a ranker that can
-be called, and looks, like the method. Nothing here imports pandas.
+be called, and looks, like the method. Nothing here imports pandas. With the environment variable ``RANKFRAME_PANDAS=0`` pandas
+stays as it is.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
@@ -15,12 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from .errors import InvalidOption
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from ._lift.pandas import RankMethod
 
 __all__ = ["install", "uninstall"]
+
+VARIABLE = "RANKFRAME_PANDAS"
 
 
 class Hook:
@@ -113,6 +119,15 @@ def install() -> None:
         import pandas  # waits for another thread that is importing it
 
         _hook(pandas)
+
+
+def install_at_import() -> None:
+    """Install the hook, unless the environment says that pandas stays as it is."""
+    given = os.environ.get(VARIABLE, "1")
+    if given not in ("0", "1"):
+        raise InvalidOption(f"the environment variable {VARIABLE}={given!r} is neither '0' nor '1'")
+    if given == "1":
+        install()
 
 
 def uninstall() -> None:

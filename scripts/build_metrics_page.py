@@ -15,7 +15,7 @@ from rankframe._catalog.call import Call
 from rankframe._catalog.names import IN_TOOLS, ROWS, UNCLEAR
 from rankframe._catalog.registry import Metric
 from rankframe._lift.display import families
-from rankframe._lift.ranker import FrameRanker
+from rankframe._lift.ranker import Ranker
 from rankframe._support.docstrings import entries, sections
 from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS
@@ -278,7 +278,7 @@ def names_of(metrics: list[Metric]) -> list[str]:
 
 def call(metrics: list[Metric]) -> str:
     """A call of three of these metrics, those that people type first, with the tables and columns that they need."""
-    first = sorted(metrics, key=lambda metric: not hasattr(FrameRanker, metric.formula.__name__))[:3]
+    first = sorted(metrics, key=lambda metric: not hasattr(Ranker, metric.formula.__name__))[:3]
     texts = []
     for metric in first:
         given = [
@@ -326,7 +326,7 @@ def method(metric: Metric) -> str:
     name = metric.formula.__name__
     if metric.name in rf.AGREEMENTS and rf.AGREEMENTS[metric.name] is metric:
         return "none; `df.rank.agreement` takes its text"
-    return f"`df.rank.{name}`" if hasattr(FrameRanker, name) else f"`df.rank.metrics.{name}`"
+    return f"`df.rank.{name}`" if hasattr(Ranker, name) else f"`df.rank.metrics.{name}`"
 
 
 def formula(metric: Metric) -> str:

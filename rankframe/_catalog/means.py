@@ -177,9 +177,15 @@ def by_metric(
     sums: pl.LazyFrame, columns: Sequence[Mapping[str, pl.Expr]], calls: Sequence[Call], slices: Sequence[str]
 ) -> pl.LazyFrame:
     """Turn a row per slice into a row per metric and slice; `columns` holds each metric's expressions."""
-    lists = {name: pl.concat_list(x[name] for x in columns) for name in columns[0]}
+    cells: dict[str, pl.Expr] = {}
+    for i, of_call in enumerate(columns):
+        cells |= {f"#{name} {i}": x for name, x in of_call.items()}
+    lists = {name: pl.concat_list(f"#{name} {i}" for i in range(len(columns))) for name in columns[0]}
+    cells_of_slices = sums.with_columns(**cells)  # a constant has as many rows as there are slices
     named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
-    rows = named.join(sums.select(*slices, **lists), how="cross", maintain_order="left_right")  # one plan for all calls
+    rows = named.join(
+        cells_of_slices.select(*slices, **lists), how="cross", maintain_order="left_right"
+    )  # one plan for all calls
     return rows.select(*slices, "metric", *(pl.col(name).list.get("#call") for name in lists))
 
 

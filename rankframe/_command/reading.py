@@ -21,6 +21,7 @@ from .._files.read import QRELS, RUN, Layout
 from .._files.sources import COMPRESSED, beir_folder, spelled
 from .._files.together import run_names
 from .._lift.polars import PolarsRanker
+from .._lift.ranker import Ranker
 from .._plan.per_query import collect
 from .._support.progress import Progress
 from .._table.conventions import CONVENTIONS
@@ -70,7 +71,7 @@ def _bound(arguments: Namespace, verb: Any, *asked: object, **options: object) -
 
 def ranked(
     arguments: Namespace, verb: Any, *asked: object, also: Collection[str] = (), labels: bool = True, **options: Any
-) -> tuple[PolarsRanker[pl.DataFrame], dict[str, Any]]:
+) -> tuple[Ranker[pl.DataFrame], dict[str, Any]]:
     """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
     calls = _bound(arguments, verb, *asked, **options).calls
     of_rankings = verb_of(verb).scores and (not calls or any(call.of_ranking for call in calls))
@@ -79,7 +80,7 @@ def ranked(
     return ranker(table, arguments), runs
 
 
-def ranker(table: pl.DataFrame, arguments: Namespace) -> PolarsRanker[pl.DataFrame]:
+def ranker(table: pl.DataFrame, arguments: Namespace) -> Ranker[pl.DataFrame]:
     """The table's ranker, with the given policies; it knows of judgments that were joined here."""
     found = rf.rank(table).on(**for_on(arguments, table.schema))
     if getattr(arguments, JOINED, None) is not None:

@@ -20,7 +20,7 @@ from .._catalog.parse import texts_of
 from .._catalog.requests import Request, averaged, calls_of
 from .._files.write import QrelsFormat, as_path
 from .._lift.polars import PolarsRanker
-from .._lift.ranker import ClickVerbs, CollectionVerbs, ItemVerbs
+from .._lift.ranker import ClickVerbs, CollectionVerbs, ItemVerbs, Ranker
 from .._pictures.draw import background_of
 from .._pictures.plots import deepest
 from .._pictures.report_page import ENDINGS
@@ -534,7 +534,7 @@ def check(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(found.rows, result=found), int(bool(unwanted)))
 
 
-def _found(ranker: PolarsRanker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
+def _found(ranker: Ranker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
     return check_verb(in_memory(ranker._frame, ranker._setup, spelling=spelled), qrels).rows
 
 

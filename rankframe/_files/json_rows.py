@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from .._support.polars_versions import exploded
 from ..errors import InvalidData, shown, warn
 from .read import OTHER_NAMES, FileRows, SourceFile, from_table, numbers, renamed
 from .sources import text_of
@@ -208,7 +209,7 @@ def dictionary(text: JsonText) -> FileRows:
     keys = [(*names, rows.start, rows.stop) for names, rows in documents]
     schema = {**dict.fromkeys(levels, pl.String), "start": pl.Int64, "stop": pl.Int64}
     frame = pl.DataFrame(keys, schema=schema, orient="row").select(*levels, row=pl.int_ranges("start", "stop"))
-    frame = frame.explode("row", empty_as_null=True)  # null for a query without documents
+    frame = exploded(frame, "row")  # null for a query without documents
     table = frame.with_columns(text.rows().select(pl.all().gather(frame.drop_in_place("row"))))
     run = meta.get("model_name") if isinstance(meta, dict) and of_run else None
     named = {"run": pl.lit(run)} if isinstance(run, str) else {}

@@ -111,13 +111,13 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
 
 def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
     """The setup of a caller's options, as `on` sets it."""
-    from .ranker import Ranker  # imported late, as workers need no ranker
+    from .ranker import MetricRanker  # imported late, as workers need no ranker
 
     named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
     own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # the caller has given them
     unknown = {name: x for name, x in options.items() if name not in OPTIONS}
     taken = {x.name for x in own}
-    others = [x for x in [*signature(Ranker.on).parameters.values()][1:] if x.name not in taken]
+    others = [x for x in [*signature(MetricRanker.on).parameters.values()][1:] if x.name not in taken]
     bind(caller.__name__, Signature([*own, *others]), (), unknown)
     return Setup().on(**options)
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from ..errors import Advice, Code, InvalidOption, with_code
 
 P = ParamSpec("P")
 X = TypeVar("X")
+Found = TypeVar("Found", covariant=True)
 
 
 class Metrics(Owner, ABC, Generic[R]):
@@ -60,11 +61,26 @@ def lift(verb: Callable[..., Any]) -> Any:
     return Lifted(call, R if returns is pl.DataFrame else returns)
 
 
-def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable[Concatenate[Metrics[R], P], R]:
+class OfRanker(Protocol[P, Found]):
+    """A metric of a ranker, as type checkers see it: the options of its formula, or several cutoffs."""
+
+    @overload
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Found: ...
+    @overload
+    def __call__(self, k: Sequence[int], **options: Any) -> Found: ...
+
+
+class MetricMethod(Protocol[P]):
+    """A metric as a method, as type checkers see it."""
+
+    def __get__(self, ranker: Metrics[R], owner: type | None = None, /) -> OfRanker[P, R]: ...
+
+
+def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> MetricMethod[P]:
     """A formula as a method: the same options, and a result of the ranker's kind."""
 
     @wraps(formula)
-    def call(ranker: Metrics[R], /, *args: P.args, **options: P.kwargs) -> R:
+    def call(ranker: Metrics[Any], /, *args: P.args, **options: P.kwargs) -> Any:
         try:
             calls = calls_for(metric_of(formula), args, options)
         except InvalidOption as error:
@@ -74,7 +90,7 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
     returns = annotation_of("return", "R", call)
     call.__annotations__ = {**formula.__annotations__, "return": returns}
     vars(call).update(formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns))
-    return cast("Callable[Concatenate[Metrics[R], P], R]", Lifted(call, returns))
+    return cast("MetricMethod[P]", Lifted(call, returns))
 
 
 def _called_on(ranker: str, code: Advice | Code) -> Advice | Code:

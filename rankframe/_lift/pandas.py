@@ -20,13 +20,13 @@ from ..plot import Plots
 from .display import Shown
 from .pandas_columns import text_of
 from .pandas_tables import LISTS, SHAPES, in_pandas, levels_of
-from .ranker import FrameRanker
+from .ranker import Ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class PandasRanker(FrameRanker[pd.DataFrame]):
+class PandasRanker(Ranker[pd.DataFrame]):
     """The rankings of a pandas frame; results are pandas frames in memory of their own.
 
     Results per query are indexed by the query, results per document by the caller's own index.

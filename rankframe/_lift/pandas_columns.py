@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 from pandas.api.types import infer_dtype
 
+from .._support.polars_versions import exploded
 from ..errors import InvalidData, shown
 
 
@@ -90,7 +91,7 @@ def cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
 def in_lists(elements: pl.Series, lengths: Sequence[int | None]) -> pl.Series:
     """The elements cut into lists of these lengths; ``None`` for a list that is missing."""
     rows = pl.DataFrame({"length": pl.Series(lengths, dtype=pl.Int64)}).with_row_index("row")
-    of_rows = rows.select(pl.col("row").repeat_by(pl.col("length").fill_null(0)).explode()).drop_nulls()
+    of_rows = rows.select(exploded(pl.col("row").repeat_by(pl.col("length").fill_null(0)))).drop_nulls()
     lists = of_rows.with_columns(elements.alias("lists")).group_by("row", maintain_order=True).agg("lists")
     joined = rows.join(lists, on="row", how="left", maintain_order="left")
     empty = pl.lit([], pl.List(elements.dtype))

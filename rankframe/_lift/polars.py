@@ -11,10 +11,10 @@ from .._table.setup import Setup
 from .._table.table import R, Table
 from .._verbs.call.declaration import VerbCall
 from .._verbs.call.running import on_rows, plan_of
-from .ranker import FrameRanker
+from .ranker import Ranker
 
 
-class PolarsRanker(FrameRanker[R]):
+class PolarsRanker(Ranker[R]):
     """The rankings of a Polars frame; a LazyFrame gives LazyFrames."""
 
     def __init__(self, frame: R, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen

@@ -63,7 +63,7 @@ from .method import Metrics, Verbs, formula_as_method as formula, lift
 if TYPE_CHECKING:
     from altair import LayerChart
 
-S = TypeVar("S", bound="Ranker[Any]")
+S = TypeVar("S", bound="MetricRanker[Any]")
 T = TypeVar("T")
 
 TOPICS = ("fusion", "items", "collection", "clicks", "preferences")
@@ -79,7 +79,7 @@ def _read_by_setup(on: F) -> F:
     """Wrap `on`: its signature and docstring are for readers; the setup reads its options."""
 
     @wraps(on)
-    def call(ranker: Ranker[Any], *unnamed: object, **options: object) -> Ranker[Any]:
+    def call(ranker: MetricRanker[Any], *unnamed: object, **options: object) -> MetricRanker[Any]:
         unknown = {name: x for name, x in options.items() if name not in OPTIONS}
         if unnamed or unknown:
             bind("on", kinds_of(on)[0], (ranker, *unnamed), unknown, hidden=1)
@@ -88,7 +88,7 @@ def _read_by_setup(on: F) -> F:
     return cast(F, call)
 
 
-class Ranker(Metrics[R]):
+class MetricRanker(Metrics[R]):
     """The metrics as methods, over the columns and policies that `on` has bound."""
 
     _examples: Sequence[tuple[str, str]] = ()
@@ -150,7 +150,7 @@ class Ranker(Metrics[R]):
         convention: str | None = None,
         memory_limit: int | str | None = None,
         grouped: bool | None = None,
-        like: Ranker[Any] | None = None,
+        like: MetricRanker[Any] | None = None,
     ) -> S:
         """The same ranker with other column names or policies; those not given stay unchanged.
 
@@ -365,10 +365,11 @@ class Ranker(Metrics[R]):
 
 
 def method_of(owner: Any, name: str) -> Any:
-    """The method of a metric by its name in text, or of one that was declared later."""
+    """The method of a metric by a name in text, or of one that was declared later."""
     for entry in METRICS.values():
         method = entry.formula.__name__
-        if name in (entry.name, method) and (not entry.own or hasattr(type(owner), method)):
+        named = name in (entry.name, method, *entry.aliases)
+        if named and (not entry.own or hasattr(type(owner), method)):
             found: Any = formula(entry.formula)
             return found.__get__(owner)
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
@@ -378,7 +379,7 @@ def method_of(owner: Any, name: str) -> Any:
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
 
-class FrameRanker(Ranker[R], Verbs[R]):
+class Ranker(MetricRanker[R], Verbs[R]):
     """The metrics and verbs of a frame's rankings."""
 
     _library = ""
@@ -417,6 +418,11 @@ class FrameRanker(Ranker[R], Verbs[R]):
     auc = formula(metrics.auc)
     compatibility = formula(metrics.compatibility)
     serendipity = formula(metrics.serendipity)
+
+    if TYPE_CHECKING:  # names in texts, by which `__getattr__` finds each metric
+        map = formula(metrics.average_precision)
+        rr = formula(metrics.reciprocal_rank)
+        mrr = formula(metrics.reciprocal_rank)
 
     # verbs
     evaluate = lift(verbs.evaluate)
@@ -499,7 +505,7 @@ class FrameRanker(Ranker[R], Verbs[R]):
         ranker = self._on({name: table for name, table in given.items() if name in TABLES})
         return ranker._of(call.runs, qrels)._run(call.changed(**dict.fromkeys(given)))
 
-    def _of(self, runs: Runs, qrels: object = None, **unmatched: Unmatched | None) -> FrameRanker[R]:
+    def _of(self, runs: Runs, qrels: object = None, **unmatched: Unmatched | None) -> Ranker[R]:
         """The ranker whose table has the runs, joined with `qrels` if any; `unmatched` are options of `judge`."""
         ranker = self._with(self._setup)
         if runs.tables:
@@ -548,7 +554,7 @@ class Topic(Verbs[R], Metrics[R]):
     def __init_subclass__(cls) -> None:
         cls.__doc__ = Help(vars(cls).get("__doc__"), page_of_topic)  # type: ignore[assignment] # gives a text
 
-    def __init__(self, ranker: FrameRanker[R]) -> None:
+    def __init__(self, ranker: Ranker[R]) -> None:
         self._ranker = ranker
         self._gives, self._examples = ranker._gives, ranker._examples
         self._root = f"{ranker._root}.{self._name}"
@@ -650,7 +656,7 @@ class FrameMetrics(Topic[R], AllMetrics[R]):
         __getattr__ = method_of
 
 
-class ExprRanker(Ranker[pl.Expr], AllMetrics[pl.Expr]):
+class ExprRanker(MetricRanker[pl.Expr], AllMetrics[pl.Expr]):
     """``rf.expr``: the metrics as Polars expressions, for ``group_by().agg()`` and ``.over()``.
 
     An expression ranks the rows of its group by itself, so it can be combined with any other Polars aggregation. Many

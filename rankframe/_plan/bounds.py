@@ -26,6 +26,7 @@ from polars import selectors as cs
 
 from .._catalog.call import Call
 from .._support.floats import np
+from .._support.polars_versions import exploded
 from .._table.columns import Columns, fresh, is_finite
 from .._table.policies import Policies
 from .._table.roles import ROW
@@ -356,7 +357,7 @@ def _by_number(
     # m > 0: the first m; m < 0: the last -m
     n = pl.col("n_open")
     numbers = sizes.filter(n > 0).with_columns(m=pl.int_ranges(1 - n, n + 1))
-    numbers = numbers.explode("m").with_columns(part=pl.col("len").cum_sum() // ROWS_AT_ONCE)
+    numbers = exploded(numbers, "m").with_columns(part=pl.col("len").cum_sum() // ROWS_AT_ONCE)
     first, last = pl.col("nth") <= pl.col("m"), pl.col("nth") > pl.col("n_open") + pl.col("m")
     relevant = pl.when(pl.col("m") > 0).then(first).otherwise(last)
     setup = setup.changed(query=("query", "m"))

@@ -6,7 +6,7 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, islice
@@ -16,9 +16,9 @@ from typing import Any, Protocol, TypeAlias
 from weakref import WeakSet
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from .._support.byte_sizes import bytes_of
+from .._support.polars_versions import SOURCES_HOLD_THREADS, io_source
 from .._support.progress import Progress
 from .._support.threads import at_once, threads, use_polars
 from .._table.setup import Setup
@@ -163,7 +163,7 @@ def node(work: Task, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -
         left = n_rows
         try:
             use_polars()
-            with _Aside(lambda give: work(give, names, predicate)) as results:
+            with _results_of(lambda give: work(give, names, predicate)) as results:
                 for found in results:
                     found = found if predicate is None else found.filter(predicate)
                     if names is not None:  # a selection of no columns has no rows
@@ -176,7 +176,7 @@ def node(work: Task, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -
         except RankframeError as error:
             raise without_own_frames(error) from error.__cause__
 
-    return register_io_source(read, schema=schema, is_pure=True, explain_name=f"rankframe.{name}")
+    return io_source(read, schema, f"rankframe.{name}")
 
 
 def _run(
@@ -292,6 +292,23 @@ def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
     rows.sink_batches(take, engine="streaming")
     if batches:
         give(pl.concat(batches))
+
+
+@contextmanager
+def _results_of(work: Callable[[Give], None]) -> Iterator[Iterable[pl.DataFrame]]:
+    """The frames that `work` gives, as they come; all at once where its thread would wait for threads of Polars."""
+    if SOURCES_HOLD_THREADS:
+        found: list[pl.DataFrame] = []
+
+        def keep(frame: pl.DataFrame) -> bool:
+            found.append(frame)
+            return False
+
+        work(keep)
+        yield found
+    else:
+        with _Aside(work) as results:
+            yield results
 
 
 class _Aside:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from .._support.floats import NDArray, np
+from .._support.polars_versions import exploded
 from .._table.columns import Columns
 from .._table.setup import Setup
 from .._words.pairs import starts_of
@@ -321,7 +322,7 @@ def _by_group(ids: pl.DataFrame) -> Queries:
     grouped = ids.lazy().with_row_index("#row").group_by(ids.columns, maintain_order=True).agg("#row").collect()
     row, sizes = grouped["#row"], grouped["#row"].list.len().to_numpy()
     number = np.empty(ids.height, dtype=np.uint32)
-    number[row.explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
+    number[exploded(row).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
     return Queries(number, row.list.first().to_numpy())
 
 

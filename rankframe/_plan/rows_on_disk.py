@@ -52,15 +52,21 @@ def temporary_folder() -> Iterator[Path]:
             _remove_abandoned(root)
             folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
             at_end.push(partial(_remove_folder, folder))
-            unlocked = folder / f"not-{MARKER}"
-            lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
-            at_end.callback(os.close, lock)
-            os.write(lock, MARK.format(os.getpid(), _started("self")).encode())
-            _lock(lock)
-            unlocked.rename(folder / MARKER)  # after locking, so that no process finds it free
+            if hasattr(os, "geteuid"):  # Windows has no such locks, and renames no open file
+                at_end.callback(os.close, _marked(folder))
         except OSError as error:
             raise _no_room(error) from error
         yield folder
+
+
+def _marked(folder: Path) -> int:
+    """Write the marker of this process, and return the open file, which is locked until it is closed."""
+    unlocked = folder / f"not-{MARKER}"
+    lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
+    os.write(lock, MARK.format(os.getpid(), _started("self")).encode())
+    _lock(lock)
+    unlocked.rename(folder / MARKER)  # after locking, so that no process finds it free
+    return lock
 
 
 def _no_room(error: Exception) -> OutOfSpace:

@@ -8,6 +8,7 @@ import polars as pl
 from polars import selectors as cs
 
 from .._catalog.call import Call
+from .._support.polars_versions import exploded
 from .._table.columns import Columns
 from .._table.roles import ROW
 from .._table.setup import Setup
@@ -62,7 +63,7 @@ def _relevant(
     """A row for each document and subtopic with a label from `least` on, with the columns of `documents`."""
     if table.lists_subtopics:
         rows = documents.lazy().with_columns(docs.select(table.subtopic.alias("#subtopic")).to_series())
-        rows = rows.filter(pl.col("#subtopic").list.len() > 0).explode("#subtopic")
+        rows = exploded(rows.filter(pl.col("#subtopic").list.len() > 0), "#subtopic")
         rows = rows.filter(pl.col("#subtopic").is_not_null())
     else:
         document = pl.Series(numbered(frame[table.key_of_documents]).number)

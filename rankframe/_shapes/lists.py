@@ -11,6 +11,7 @@ import polars as pl
 from .._plan.per_query import collect
 from .._support.arrow_stream import from_stream
 from .._support.methods import called_by_users
+from .._support.polars_versions import exploded
 from .._support.threads import use_polars
 from .._table.columns import failing
 from .._table.roles import USUAL_NAMES
@@ -293,7 +294,7 @@ class QueryLists:
             places = pl.int_ranges(1, ids.lists.len().cast(pl.Int64) + 1)
             lists = {"doc_id": pl.col(f"#{ids.role}"), PLACE: places}
             lists |= {x.role.removesuffix("s"): pl.col(f"#{x.role}") for x in numbers}
-            table = rows.filter(ids.lists.len() > 0).select(ROW, **lists).explode(*lists)
+            table = exploded(rows.filter(ids.lists.len() > 0).select(ROW, **lists), *lists)
             unique = table.unique([ROW, "doc_id"], keep="first", maintain_order=True)
             tables.append(table if repeated == "error" else unique)
         table = tables[0] if "scores" in self.lists else tables[0].with_columns(score=1 / pl.col(PLACE))

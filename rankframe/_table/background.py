@@ -16,6 +16,7 @@ from .._support.arrow_stream import from_stream
 from .._support.floats import np
 from .._support.option_kinds import check
 from .._support.option_values import Range
+from .._support.polars_versions import exploded
 from ..errors import Code, InvalidData, InvalidOption, Verbatim, on, option, shown
 from .roles import require, require_all
 from .steps import WORDS, of_one_type
@@ -236,7 +237,7 @@ class History(Cached):
         """
         found = looked_up(self.pairs.select(self.doc), items, [self.doc])
         kinds = pl.DataFrame([self.numbers[USER], in_lists(found).alias("kind")]).filter(pl.col("kind").list.len() > 0)
-        kinds = kinds.with_columns(share=1 / pl.col("kind").list.len()).explode("kind")
+        kinds = exploded(kinds.with_columns(share=1 / pl.col("kind").list.len()), "kind")
         shares = kinds.group_by(USER, "kind", maintain_order=True).agg(pl.col("share").sum())
         return shares.with_columns(pl.col("share") / pl.col("share").sum().over(USER))
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from .._support.floats import np
 from .._support.option_values import Range
+from .._support.polars_versions import exploded
 from .._table.background import SIZE, USER, History, Items, features_of, in_lists, place_in, unit_features, units
 from .._table.policies import GREATEST
 from .._table.roles import ROLES
@@ -392,7 +393,7 @@ def _kinds(rows: pl.DataFrame) -> pl.DataFrame:
         return listed.filter(pl.col("kind").is_not_null()).with_columns(pl.lit(1.0).alias("#size"))
     lists = listed.with_columns(in_lists(listed["kind"]).alias("kind"))
     sizes = pl.col("kind").list.len().cast(pl.Float64).alias("#size")
-    return lists.with_columns(sizes).filter(pl.col("#size") > 0).explode("kind")
+    return exploded(lists.with_columns(sizes).filter(pl.col("#size") > 0), "kind")
 
 
 def _divided(kinds: pl.DataFrame) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias
 import polars as pl
 
 from .._support.option_values import Range
+from .._support.polars_versions import exploded
 from ..errors import Code, InvalidOption, Text, Verbatim, on, option
 from .context import Persistence as Persistence
 
@@ -244,7 +245,7 @@ class Exposure:
     def group_sums(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
         """The sum of `x`, an expression with a row per item, over the items of each group: a row per group, as in `groups`."""
         groups = self.groups(head, tail).values()
-        return pl.concat_list([x.filter(group.within).sum() for group in groups]).explode()
+        return exploded(pl.concat_list([x.filter(group.within).sum() for group in groups]))
 
     def group_sizes(self, head: float | None = None, tail: float | None = None) -> pl.Expr:
         """The number of items of each group in the catalog: a row per group, as in `groups`."""

@@ -12,6 +12,7 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
+from .._support.polars_versions import sorted_in_group
 from .._table.columns import is_finite, is_rank, message_of, naming, unfit_weights
 from .._table.setup import Setup
 from ..errors import InvalidOption
@@ -43,7 +44,7 @@ class GroupRows(Rows):
         key, descending = rank_key(setup, score, label)
 
         def ranked(x: pl.Expr) -> pl.Expr:
-            return x.sort_by(key, descending=descending, maintain_order=True)
+            return sorted_in_group(x, key, descending)
 
         self._given = label
         self._ranked, retrieved = ranked, ranked(score).is_not_null()

@@ -9,6 +9,7 @@ from typing import Literal
 
 import polars as pl
 
+from .._support.polars_versions import is_by_row
 from .._table.columns import Fault
 from ..errors import InvalidOption
 from .pairs import lower_labelled
@@ -211,20 +212,6 @@ class Needed:
             self._names[key] = f"#{len(self._names)}"
             into[self._names[key]] = x
         return pl.col(self._names[key])
-
-
-def is_by_row(x: pl.Expr) -> bool | None:
-    """Whether `x` is computed row by row; None if it cannot be known."""
-    try:
-        meta = x.meta
-        if meta.is_column():
-            return True
-        if not meta.is_row_separable():
-            return False
-        parts = [is_by_row(part) for part in meta.pop()]
-        return None if None in parts and False not in parts else all(parts)
-    except pl.exceptions.ColumnNotFoundError:  # a Python function, or a field of a struct
-        return None
 
 
 class SortedRows(Rows):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from .._support.polars_versions import of_one
 from .._words.ranking import Label, Proportion, Range, Ranking
 
 __all__ = [
@@ -186,8 +187,7 @@ def squares_from(x: Number) -> Number:
     """
     if not isinstance(x, pl.Expr):
         return _squares_from(x)
-    # through a struct, so that `x`, which stands there often, is computed once
-    return pl.struct(x=x).struct.with_fields(sum=_squares_from(pl.field("x"))).struct.field("sum")
+    return of_one(x, _squares_from)
 
 
 def _squares_from(x: Number) -> Number:

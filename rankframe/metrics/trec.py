@@ -251,7 +251,7 @@ def gm_map(r: Ranking) -> pl.Expr:
     >>> round(df.rank.mean("gm_map")["gm_map"].item(), 6)      # the root of 1 x 0.00001
     0.003162
     """
-    return pl.max_horizontal(average_precision(r), SMALLEST)
+    return pl.max_horizontal(average_precision(r).fill_nan(0.0), SMALLEST)
 
 
 @metric(display="GM-bpref", **GEOMETRIC)
@@ -275,7 +275,7 @@ def gm_bpref(r: Ranking) -> pl.Expr:
     >>> df.rank.metrics.gm_bpref()["gm_bpref"].item()
     1e-05
     """
-    return pl.max_horizontal(bpref(r), SMALLEST)
+    return pl.max_horizontal(bpref(r).fill_nan(0.0), SMALLEST)
 
 
 @metric(bounds=(None, None), dtype=pl.String())

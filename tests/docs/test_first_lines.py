@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
 
 import rankframe as rf
 from rankframe._lift import ranker
+from rankframe._table.ties import Ties
 from tests.support.undrawn import undrawn
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {str(page.relative_to(DOCS)): page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
 HALF_A_SCREEN = 900
 """Characters of text before the first code, about eight lines of the site."""
@@ -57,7 +60,7 @@ def test_the_calls_at_the_top_of_the_pages_of_metrics_and_names_work() -> None:
 
 def test_start_here_ends_with_one_line_for_each_verb() -> None:
     table = PAGES["start.md"].partition("\n## Which verb\n")[2]
-    named = {*vars(ranker.FrameRanker)} - {
+    named = {*vars(ranker.Ranker)} - {
         *vars(ranker.AllMetrics),
         *ranker.TOPICS,
         "metrics",
@@ -93,16 +96,39 @@ def test_the_recipe_of_slices_and_the_notebook_compare_by_slice_and_show_what_it
         assert [text for text in texts if ".table" in text] == []
 
 
-def test_the_readme_says_how_long_the_tests_take_and_that_users_need_not_run_them() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.search(
-        r"(?s)all that users\s+need. The second line is for those who change the code: .{,200}less\s+than three minutes",
-        readme,
+def test_the_readme_has_the_two_lines_that_the_checks_run_and_says_that_users_need_the_first() -> None:
+    lines = re.findall(r"^```shell\n(.*)\n```\n\n([^`]*)", README, re.MULTILINE)
+    assert [line for line, _ in lines] == [
+        "python -m pip install -e . && python -m rankframe demo",
+        'python -m pip install -e ".[test]" && python -m pytest',
+    ]
+    assert re.search(r"all that\s+users need", lines[0][1])
+    assert re.search(r"less\s+than three minutes", lines[1][1])
+
+
+def test_the_readme_has_at_most_150_lines_and_begins_with_one_call_a_picture_a_comparison_and_a_gate() -> None:
+    lines = README.splitlines()
+    assert len(lines) <= 150
+    first = "\n".join(lines[: lines.index("## What else there is")])
+    steps = ["pip install", ".rank.evaluate(", "<picture>", "rf.compare(", "rf.gate("]
+    assert sorted(steps, key=first.index) == steps
+
+
+def test_every_link_of_the_readme_leads_to_a_file() -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)|(?:src|srcset)=\"([^\"]+)\"", README)
+    assert [link for pair in links for link in pair if link and not (ROOT / link).exists()] == []
+
+
+def test_the_pages_count_what_there_is() -> None:
+    pages = [ROOT / name for name in ("README.md", "skills/rankframe/SKILL.md", "CHANGELOG.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    metrics = re.findall(r"(\d+) metrics(?: of one ranking| on Polars|\]\(docs/metrics| \|)", text)
+    assert metrics == [str(len(rf.METRICS))] * 4
+    assert (
+        re.findall(r"(\w+) rules\b[^|]*\]?\(docs/semantics|\((\w+) rules\)", text) == [("nine", ""), ("", "nine")][::-1]
     )
-
-
-def test_the_readme_has_at_most_200_lines() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+    assert len(get_args(Ties)) == 9
+    assert {*re.findall(r"by (\d+) methods", text)} == {str(len(rf.FUSIONS))}
 
 
 def test_the_skill_names_what_is_there() -> None:

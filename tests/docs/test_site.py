@@ -120,9 +120,9 @@ def test_the_reference_has_every_function_for_spark_and_every_metric_of_the_whol
 
 def test_the_reference_has_every_verb_once() -> None:
     reference = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
-    (listed,) = re.findall(r"FrameRanker\n   :members: (.*)", reference)
-    named = [*listed.split(", "), *re.findall(r"automethod:: .*\.FrameRanker\.(\w+)", reference)]
-    verbs = {name for name in vars(ranker.FrameRanker) if not name.startswith("_")} - {*vars(ranker.AllMetrics)}
+    (listed,) = re.findall(r"Ranker\n   :members: (.*)", reference)
+    named = [*listed.split(", "), *re.findall(r"automethod:: .*\.Ranker\.(\w+)", reference)]
+    verbs = {name for name in vars(ranker.Ranker) if not name.startswith("_")} - {*vars(ranker.AllMetrics)}
     assert sorted(named) == sorted(verbs - {*ranker.TOPICS, "metrics", "plot"})
     topics = {ranker.FusionVerbs: {"fuse", "tune"}, ranker.ItemVerbs: set(), ranker.PreferenceVerbs: set()}
     topics |= {ranker.CollectionVerbs: set(), ranker.ClickVerbs: set()}

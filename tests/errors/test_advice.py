@@ -673,7 +673,7 @@ CASES = {
         "OK.with_columns(one=pl.lit(1))", "df.rank.compare_groups('rr', by='one')", "df.rank.compare_groups('rr', by='query_id', resamples=99)"
     ),
     # methods
-    'a method that is a text': Case('OK', 'df.rank.mrr', 'df.rank.evaluate(ADVICE)', r"mean ('\w+')"),
+    'a method that is a text': Case('OK', 'df.rank.mrrr', 'df.rank.evaluate(ADVICE)', r"mean ('\w+')"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
     'a name that another tool has for another number': Case('OK', "df.rank.evaluate('sDCG@1')", "df.rank.evaluate('ADVICE(max_label=1)@1')", r"is (\w+) in cwl"),
     'a method of two meanings': Case('OK', 'df.rank.accuracy', "df.rank.evaluate('ADVICE')", r"is (\w+) in"),

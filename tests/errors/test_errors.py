@@ -482,7 +482,7 @@ def test_the_error_says_what_is_wrong_and_what_to_write(mistake: str) -> None:
 @each(
     ("name", "says"),
     [
-        ("mrr", "has no attribute 'mrr'. Did you mean 'rr'?"),
+        ("mrrr", "has no attribute 'mrrr'. Did you mean 'rr'?"),
         ("nDCG", "has no attribute 'nDCG'. Did you mean 'ndcg'?"),
         ("precison", "has no attribute 'precison'. Did you mean 'precision'?"),
         ("zzz", "has no attribute 'zzz'"),

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._lift.ranker import FrameRanker
+from rankframe._lift.ranker import Ranker
 from rankframe._support.methods import Lifted
 from tests.support.each import each
 from tests.support.hostile import DECLARE, FUNCTIONS, HOSTILE, SAME, SLOW, TABLE, VERBS, Works
@@ -102,7 +102,7 @@ def sampled(seed: str, n: int) -> Callable[[], list[Any]]:
 
 
 def test_the_grid_has_every_verb_and_every_function() -> None:
-    verbs = {name for name, x in vars(FrameRanker).items() if isinstance(x, Lifted) and name not in rf.METRICS}
+    verbs = {name for name, x in vars(Ranker).items() if isinstance(x, Lifted) and name not in rf.METRICS}
     of_metrics = {alias for metric in rf.METRICS.values() for alias in (metric.name, metric.formula.__name__)}
     ranker = TABLE.rank
     within = {f"{space}.{x}" for space in NAMESPACES for x in dir(getattr(ranker, space)) if not x.startswith("_")}

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._lift.ranker import FrameRanker
+from rankframe._lift.ranker import Ranker
 from rankframe._support.methods import Lifted, called_by_users
 from rankframe._support.option_kinds import kinds_of
 from rankframe._support.option_values import Range
@@ -32,7 +32,7 @@ TYPES_OF_OTHERS = {
 
 
 def documented() -> Iterator[tuple[str, Callable[..., Any]]]:
-    lifted = [(name, x.function) for name, x in vars(FrameRanker).items() if isinstance(x, Lifted)]
+    lifted = [(name, x.function) for name, x in vars(Ranker).items() if isinstance(x, Lifted)]
     yield from lifted
     for name in PLOTS:
         yield name, next(vars(kind)[name].function for kind in Plots.__mro__ if name in vars(kind))

@@ -127,10 +127,15 @@ def test_a_folder_whose_lock_a_process_of_another_container_holds_stays(
     assert not marker.exists()
 
 
+def refuse_as_windows_does(*paths: Path) -> None:
+    raise PermissionError(13, "The process cannot access the file because it is being used by another process")
+
+
 def test_a_system_without_locks_removes_nothing_but_its_own(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = marked(temporary / f"{PREFIX}decoy")
     monkeypatch.delattr(os, "geteuid", raising=False)
     monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(Path, "rename", refuse_as_windows_does)
     assert LAZY.collect().height == N
     assert [*temporary.iterdir()] == [marker.parent]
     shutil.rmtree(marker.parent)

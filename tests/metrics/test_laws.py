@@ -16,6 +16,7 @@ from hypothesis import Phase, given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from rankframe._support.polars_versions import WRAPS_ERRORS
 from tests.support.calls import (
     ALL,
     CALLS,
@@ -547,7 +548,8 @@ def test_err_inside_a_group_wants_its_largest_label_said() -> None:
 # Bad data ------------------------------------------------------------------------------------------------------
 
 NAN, INF = float("nan"), float("inf")
-ERRORS = (rf.InvalidData, pl.exceptions.InvalidOperationError)
+OF_PLANS = (pl.exceptions.ComputeError,) if WRAPS_ERRORS else ()
+ERRORS = (rf.InvalidData, pl.exceptions.InvalidOperationError, *OF_PLANS)
 """What bad data raises: our own error, but in a native plan that of Polars, with our message."""
 GOOD: Table = {"p": [("a", 1.0, 1), ("b", None, 0)], "q": [("a", 2.0, 0), ("b", 1.0, 1), ("c", 0.5, 0), ("d", None, 0)]}
 FAULTS: dict[str, tuple[Table, Options]] = {

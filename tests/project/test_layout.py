@@ -118,7 +118,8 @@ def test_formulas_import_polars_what_they_see_and_each_other(module: tuple[str, 
     }
     assert named <= {"polars", "math"}
     declarations = {rankframe.metric.__module__, rankframe.catalog_metric.__module__}
-    at_hand = {*map(seen, FORMULAS), *declarations, rankframe.errors.__name__}
+    of_polars = "rankframe._support.polars_versions"
+    at_hand = {*map(seen, FORMULAS), *declarations, rankframe.errors.__name__, of_polars}
     others = {".".join(("rankframe", *other)) for other in imports(module) if room(other) != "metrics"}
     assert others <= at_hand
 

@@ -13,8 +13,12 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
+from hatchling.builders.plugin.interface import BuilderInterface
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 
 import rankframe as rf
+from tests.support.interpreters import run_after
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,12 +58,21 @@ reveal_type(rf.rank(pl.LazyFrame()).fusion.overlap(runs=["old", "new"]).table)
 rf.rank(pl.DataFrame()).summarize("rr", ci="wide")
 rf.rank(pl.DataFrame()).collection.difficulty("nqc", of="rr", ci=None)
 rf.rank(pl.DataFrame()).mean("rr", cluster="user")
+reveal_type(rf.rank(pl.DataFrame()).ndcg(k=[5, 10], gain="exponential"))
+reveal_type(rf.rank(pl.LazyFrame()).mrr(k=10))
+def typed(ranker: rf.Ranker[pl.DataFrame], of_pandas: rf.PandasRanker, k: int | list[int] | None) -> pd.DataFrame:
+    ranker.metrics.rbp(k=k, p=0.5)
+    return of_pandas.map(k=k)
+typed(rf.rank(pl.DataFrame()), rf.rank(pd.DataFrame()), [3])
+typed(rf.rank(pd.DataFrame()), rf.rank(pd.DataFrame()), 3)
+rf.rank(pl.DataFrame()).ndcg(k=["ten"])
 """
 REVEALED = {
     11: "DataFrame", 12: "LazyFrame", 13: "DataFrame", 14: "Expr",
     22: "LayerChart", 23: "LayerChart", 24: "Axes", 25: "Axes", 31: "DataFrame", 32: "LazyFrame",
+    36: "DataFrame", 37: "LazyFrame",
 }  # fmt: skip
-REFUSED = {15, 16, 17, 18, 26, 27, 28, 29, 30, 33, 34, 35}
+REFUSED = {15, 16, 17, 18, 26, 27, 28, 29, 30, 33, 34, 35, 42, 43}
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +141,30 @@ def test_the_test_run_does_not_load_plugins_that_happen_to_be_installed(tmp_path
     assert "passed" in done.stdout
 
 
+def packed(builder: BuilderInterface) -> set[str]:
+    """The files that a builder puts into its archive, by their names there."""
+    return {Path(file.distribution_path).as_posix() for file in builder.recurse_included_files()}
+
+
+def files_under(*folders: str) -> set[str]:
+    """The files in folders of the project, without what Python compiles."""
+    paths = (path for folder in folders for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)
+    return {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
+
+
+def test_the_wheel_holds_the_package_and_its_entry_module_and_nothing_else() -> None:
+    assert packed(WheelBuilder(str(ROOT))) == files_under("rankframe") | {"_rankframe.py"}
+
+
+def test_the_sdist_holds_what_a_change_needs_its_checks_among_it() -> None:
+    names = packed(SdistBuilder(str(ROOT)))
+    assert names >= files_under("rankframe", "tests", "docs", "skills", ".ci", ".github", "scripts", "benchmarks")
+    assert {name for name in names if "/" not in name} == {
+        *("_rankframe.py", "conftest.py", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+        *("LICENSE", "CITATION.cff", "SECURITY.md"),
+    }
+
+
 def test_an_installation_pulls_four_packages() -> None:
     needed = [re.split(r"[\s<>=!~;\[]", line)[0] for line in requires("rankframe") or [] if "extra ==" not in line]
     assert sorted(needed) == ["numpy", "pandas", "polars", "pyarrow"]
@@ -144,6 +181,21 @@ def test_the_oldest_versions_that_are_tested_are_the_oldest_that_are_promised() 
     assert {name: release(text) for name, text in pinned.items()} == {
         name: release(text) for name, text in promised.items()
     }
+
+
+def test_a_polars_older_than_the_promised_one_is_refused_at_the_import_in_one_sentence() -> None:
+    promised = next(line.partition(">=")[2] for line in requires("rankframe") or [] if line.startswith("polars"))
+    code = """
+        import polars
+        polars.__version__ = "{}"
+        try:
+            import rankframe
+        except ImportError as error:
+            print(error)
+    """
+    says = f"rankframe needs Polars {promised} or later, and 1.39.3 is installed; write pip install --upgrade polars"
+    assert run_after("import polars", code.format("1.39.3")) == says
+    assert run_after("import polars", code.format(f"{promised}.0")) == ""
 
 
 def test_the_workflow_runs_both_ends() -> None:

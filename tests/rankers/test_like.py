@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._lift.ranker import Ranker
+from rankframe._lift.ranker import MetricRanker
 from rankframe._table.setup import OPTIONS, Setup
 from tests.support.each import each
 
@@ -89,4 +89,4 @@ def test_options_that_pandas_kept_in_a_file_of_an_earlier_version_change_nothing
 
 
 def test_the_options_of_on_are_those_of_its_signature() -> None:
-    assert {*OPTIONS} == {*inspect.signature(Ranker.on).parameters} - {"self"}
+    assert {*OPTIONS} == {*inspect.signature(MetricRanker.on).parameters} - {"self"}

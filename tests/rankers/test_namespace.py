@@ -125,3 +125,21 @@ def test_what_is_listed_is_there() -> None:
         getattr(rf, name)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         rf.nonsense  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_every_name_of_a_metric_in_texts_is_a_method_of_the_same_metric() -> None:
+    names = {name: entry for entry in rf.METRICS.values() if entry.own for name in (entry.name, *entry.aliases)}
+    methods = {name: getattr(rf.expr, name).__name__ for name in names if name.isidentifier()}
+    assert methods == {name: names[name].formula.__name__ for name in methods}
+    assert len(methods) > len(rf.METRICS)  # of which some have several names
+    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    assert frame.rank.mrr(k=[1, 2]).row(0) == (1, 0.0, 0.5)
+    assert frame.rank.map().row(0) == (1, 0.5)
+
+
+def test_the_types_of_rankers_are_public() -> None:
+    frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [2.0], "label": [0]})
+    for ranker in (frame.rank, frame.lazy().rank, rf.rank(frame), frame.to_pandas().rank):
+        assert isinstance(ranker, rf.Ranker)
+    assert isinstance(frame.to_pandas().rank, rf.PandasRanker)
+    assert not isinstance(rf.expr, rf.Ranker)

@@ -114,6 +114,35 @@ def test_a_polars_user_imports_numpy_for_a_metric_and_no_pandas_or_pyarrow(first
     assert "pandas" in first or (imported, then) == ("then", "then numpy")
 
 
+@each("first", ["import rankframe as rf, pandas as pd", "import pandas as pd, rankframe as rf"])
+def test_an_environment_variable_leaves_pandas_as_it_is(first: str) -> None:
+    code = f"""
+        import os, sys
+        os.environ["RANKFRAME_PANDAS"] = "0"
+        finders = [*sys.meta_path]
+        {first}
+        assert sys.meta_path == finders
+        assert not hasattr(pd.DataFrame().rank, "ndcg")
+        df = pd.DataFrame({{"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}})
+        assert rf.rank(df).evaluate("rr")["rr"].tolist() == [0.5]
+        rf.hook.install()
+        assert df.rank.evaluate("rr")["rr"].tolist() == [0.5]
+    """
+    run_after(PANDAS, code)
+
+
+def test_another_value_of_that_variable_is_refused_at_the_import() -> None:
+    code = """
+        import os
+        os.environ["RANKFRAME_PANDAS"] = "off"
+        try:
+            import rankframe
+        except ValueError as error:
+            print(error)
+    """
+    assert run_after(POLARS, code) == "the environment variable RANKFRAME_PANDAS='off' is neither '0' nor '1'"
+
+
 def test_the_import_time_report_works_and_shows_pandas_once() -> None:
     code = "import rankframe, pandas; assert hasattr(pandas.DataFrame().rank, 'ndcg')"
     done = subprocess.run(

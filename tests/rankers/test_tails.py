@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._lift.ranker import TOPICS, FrameRanker, Topic
+from rankframe._lift.ranker import TOPICS, Ranker, Topic
 from rankframe._support.methods import Lifted
 from tests.support.each import each
 
@@ -204,7 +204,7 @@ def verbs_of(kind: type) -> list[str]:
 
 def test_the_law_has_a_call_of_every_verb() -> None:
     kinds: dict[str, type] = {
-        "": FrameRanker,
+        "": Ranker,
         **{f"{x._name}.": x for x in Topic.__subclasses__() if x._name in TOPICS},
     }
     lifted = {topic + name for topic, kind in kinds.items() for name in verbs_of(kind)}

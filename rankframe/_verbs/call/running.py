@@ -17,6 +17,7 @@ from ..._plan.per_query import LARGEST, largest_in, measure, needs_largest_label
 from ..._plan.rank_order import RankOrder, keeping_orders
 from ..._plan.unjudged import Unjudged, counting
 from ..._support.floats import np
+from ..._support.polars_versions import collected
 from ..._table.background import Items
 from ..._table.check import names_of_figures
 from ..._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, stacked_runs, together, usual_runs
@@ -71,7 +72,7 @@ def _values(rows: pl.LazyFrame, setup: Setup, name: str) -> list[str]:
     items = setup.background.items
     if setup.background.has(name) and isinstance(items, Items):
         rows = items.frame.lazy()
-    found = rows.select(pl.col(name).cast(pl.String).drop_nulls().unique().sort()).collect(engine="streaming")
+    found = collected(rows.select(pl.col(name).cast(pl.String).drop_nulls().unique().sort()))
     return found.to_series().to_list()
 
 
@@ -140,7 +141,7 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
     if verb.gives == "whole" and parts is not None:
         return call.on(Table(no_rows, setup, parts=parts, give=lambda found: found.lazy()))
     if verb.gives == "whole":
-        rows = _read(frame, setup, call).collect(engine="streaming")
+        rows = collected(_read(frame, setup, call))
         try:
             return on_rows(call, Table(rows, setup, give=lambda found: found.lazy()))
         except MissingColumn:
@@ -149,7 +150,7 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
     schema = call.on(Table(no_rows, setup)).schema  # errors of columns and options come at the call
 
     def work(give: Give, *_: object) -> None:
-        rows = no_rows if parts is not None else _read(frame, setup, call).collect(engine="streaming")
+        rows = no_rows if parts is not None else collected(_read(frame, setup, call))
         give(call.on(Table(rows, setup, parts=parts)))
 
     return node(work, frame, schema, verb.name)
@@ -201,7 +202,7 @@ class BatchesOfPlan:
 
         setup, frame = self.call.runs.queries(self.setup), self.frame.with_row_index(ROW_OF_PLAN)
         found = _by_query(frame, setup, self.call, of_batch, watched=self.watched, reads=[ROW_OF_PLAN], at=self.at)
-        result = found.collect(engine="streaming")
+        result = collected(found)
         self.watched = False
         return result
 
@@ -211,7 +212,7 @@ class BatchesOfPlan:
         rows = rows.join(queries.lazy(), on=queries.columns, how="semi", nulls_equal=True, maintain_order="left")
         setups, calls = _needing(self.frame, self.call.runs.queries(self.setup), self.call)
         labels = {x.roles.score: _largest_label(self.frame, x, calls) for x in setups}
-        return Table(rows.collect(engine="streaming"), self.setup, Whole(labels))
+        return Table(collected(rows), self.setup, Whole(labels))
 
 
 ROW_OF_PLAN = "#row of plan"

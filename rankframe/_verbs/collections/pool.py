@@ -12,6 +12,7 @@ from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import largest_in, measure
 from ..._results.columns import schema
+from ..._support.polars_versions import exploded
 from ..._table.policies import Cutoff
 from ..._table.roles import require
 from ..._table.runs import RUN, Runs
@@ -171,7 +172,8 @@ def leave_one_run_out(
     team = {name: (teams or {}).get(name, name) for name in names}
     of_team = pl.col(RUN).replace_strict(team, default=None, return_dtype=pl.String).alias("#team")
     one_team = judged.with_columns(of_team).group_by(key).agg(pl.col("#team").unique(), pl.col("#label").first())
-    own = in_slices(one_team.filter(pl.col("#team").list.len() == 1).explode("#team"), ["#team"])
+    of_one_team = one_team.filter(pl.col("#team").list.len() == 1)
+    own = in_slices(exploded(of_one_team, "#team"), ["#team"])
     largest = largest_in(rows.lazy().select(label), "in-memory")  # also of the labels that are removed
 
     def means(frame: pl.DataFrame, only: str | None = None) -> dict[Any, dict[str, float | None]]:

@@ -18,6 +18,7 @@ from ..._results.markup import WIDTH, visible
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes
 from ..._support.option_kinds import Column
+from ..._support.polars_versions import collected
 from ..._table.check import COLUMNS, PROBLEMS, check as check_frame
 from ..._table.roles import carried
 from ..._table.run_and_judgments import Tables, Unmatched, unless
@@ -190,7 +191,7 @@ def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings
     """The findings of a table that need not fit into memory."""
     qrels, fail_on = (call.arguments[name] for name in ("qrels", "fail_on"))
     refuse_unknown(fail_on)
-    found = check_frame(frame, setup, _lazy(qrels), str).collect(engine="streaming")
+    found = collected(check_frame(frame, setup, _lazy(qrels), str))
     table = Table[pl.LazyFrame](frame.collect_schema().to_frame(), setup, give=lambda found: found.lazy())
     return _findings(found, table, fail_on)
 

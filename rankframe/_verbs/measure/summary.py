@@ -25,6 +25,7 @@ from ..._statistics.poisson import means_of_draws, sums_of_draws
 from ..._support.draws import seeds_of
 from ..._support.floats import Floats, np
 from ..._support.option_kinds import Column, ColumnNames
+from ..._support.polars_versions import exploded
 from ..._support.progress import Progress
 from ..._support.statistical_options import FEW
 from ..._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
@@ -336,12 +337,8 @@ class Summary:
 
     def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
         """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
-        different = (
-            parts.select("values", "weights", "counts")
-            .explode("values", "weights", "counts")
-            .drop_nulls()
-            .sort(pl.all())
-        )
+        names = ("values", "weights", "counts")
+        different = exploded(parts.select(names), *names).drop_nulls().sort(pl.all())
         if different.select("values", "weights").n_unique() > FEW:  # however many of them a part has
             return None, None, "bca"
         counts = different["counts"].to_numpy().astype(int)
