@@ -179,7 +179,7 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     for some in (gains_only, others):
         if some:
             needed = run_formulas(some, part.table.setup, part.top)
-            found = add_up(part, needed).lazy().select_seq("#query", *guarded(needed))
+            found = add_up(part, needed).lazy().select_seq(*guarded(needed))
             values |= collect(found, frame, setup, optimized=False).to_dict()
     queries = queries_of(frame, setup, part.order)
     return pl.DataFrame([*queries, *map(values.__getitem__, dict.fromkeys([call.text for call in calls]))])

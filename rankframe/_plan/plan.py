@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._support.floats import NDArray, np
+from .._support.floats import Integers, NDArray, np
 from .._table.background import NO_TABLES
 from .._table.columns import Columns, failed, failing, naming
 from .._table.setup import Setup
 from .._words.expected_ties import Expectation
 from .._words.group_rows import GroupRows
+from .._words.in_arrays import Runs
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import (
     HAS_LABELS,
-    LARGEST_LABEL,
     OF_LABEL,
     POSITION,
     QUERY,
@@ -32,9 +32,11 @@ from .._words.sorted_rows import (
     Needed,
     SortedRows,
     listed,
+    roots,
 )
 from ..errors import InvalidData, InvalidOption, on, option
 from .rank_order import RankOrder, column_of, with_gain
+from .sheet import Labels, Sheet
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
@@ -79,41 +81,86 @@ class Part:
             found = pl.repeat(True, len(self.order.first), eager=True)
         return found.alias(HAS_LABELS.meta.output_name())
 
-    def rows(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> pl.DataFrame:
-        """The rows that the formulas look at, in rank order, with the columns that they read; `carry` are further columns."""
+    def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
+        """The rows that the formulas look at, in rank order; `carry` are columns of the table that are read besides theirs."""
         policies = self.table.setup.policies
         plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
         one_order = not (policies.tie_rule.averages or policies.tie_rule.shares)
-        if plain and one_order and not needed.early:
-            rows = self._plain_rows(needed, carry or {})
-        else:
-            lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
-            lazy = lazy.with_columns(**needed.early) if needed.early else lazy
-            lazy = lazy.filter(listed(tied=not one_order)) if needed.gains_only else lazy
-            rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
-        if needed.reads(LARGEST_LABEL):
-            largest = rows["#label"].max() if self.largest is None else self.largest
-            rows = rows.with_columns(pl.lit(largest, pl.Float64).alias("#largest"))
-        return rows
+        make = self._plain if plain and one_order and not needed.early else self._by_policies
+        sheet = make(needed, {**(carry or {}), **needed.source})
+        if self.largest is not None:
+            sheet.given["#largest"] = lambda: pl.repeat(self.largest, sheet.runs.rows, dtype=pl.Float64, eager=True)
+        return sheet
 
-    def _plain_rows(self, needed: Needed, carry: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    def _plain(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
         """The rows, without those that add nothing, if the policies leave ranks and labels as they are."""
-        label, place = self.labels.take(self.order.row), None
+        order, label = self.order, self.labels.take(self.order.row)
+        row, starts, place = order.row, order.ends[:-1], None
         if needed.gains_only:
-            place = with_gain(label, self.order.ends[:-1])
-            label = label.take(place)
-        rows = self.order.rows(place)
-        raw = {"#raw": _raw(self.table).cast(pl.Float64)} if needed.reads(RAW) else {}
-        columns = {**raw, **carry, **needed.source}
-        if columns:
-            rows = rows.hstack(self.frame.select_seq(**columns)[rows["#row"]])
+            place = with_gain(label, starts)
+            row, label, starts = row.take(place), label.take(place), np.searchsorted(place, starts)
+        runs = Runs(starts, len(row))
+        position = (place + (1 - order.ends).take(runs.number)) if place is not None else runs.place
+        columns = {"#raw": _raw(self.table).cast(pl.Float64), **columns}
+        number = pl.Series("#row", row)
+        score = lambda: order.score.gather(number)  # noqa: E731
+        retrieved = None if order.complete else score().is_not_null()
+        rank = None
+        if self.table.given_rank is None:
+            rank = position if retrieved is None else position * retrieved.to_numpy()
+        given = {
+            "#row": lambda: number,
+            "#query": lambda: pl.Series(runs.number).set_sorted(),
+            "#position": lambda: pl.Series(position),
+            "#score": score,
+            "#label": lambda: pl.Series(label.astype(np.float64)),
+            "#largest": lambda: pl.repeat(label.max(initial=0), runs.rows, dtype=pl.Float64, eager=True),
+            "#rank": lambda: self._rank(number, position, retrieved),
+            **{name: partial(self._gathered, x, number) for name, x in columns.items()},
+        }
+        return self._sheet(needed, runs, given, label, rank)
+
+    def _rank(self, row: pl.Series, position: Integers, retrieved: pl.Series | None) -> pl.Series:
+        """The rank of rows: as given, or their position."""
         if self.table.given_rank is not None:
-            rank = column_of(self.frame, self.table.given_rank).gather(rows["#row"])
-        else:
-            rank = rows["#position"].cast(pl.Float64)
-            if not self.order.complete:
-                rank = rank.set(rows["#score"].is_null(), None)
-        return rows.hstack([rank.alias("#rank"), pl.Series("#label", label.astype("float64"))])
+            return column_of(self.frame, self.table.given_rank).gather(row)
+        rank = pl.Series(position.astype(np.float64))
+        return rank if retrieved is None else rank.set(~retrieved, None)
+
+    def _gathered(self, x: pl.Expr, row: pl.Series) -> pl.Series:
+        """An expression over the table's columns at some rows."""
+        return self.frame.select_seq(x.alias("#")).to_series().gather(row)
+
+    def _by_policies(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
+        """The rows where policies, or counts of all rows, go before ranks and labels."""
+        rule = self.table.setup.policies.tie_rule
+        lazy = with_rank(self.order, self.frame, self.table, columns)
+        lazy = lazy.with_columns(**needed.early) if needed.early else lazy
+        lazy = lazy.filter(listed(tied=rule.averages or rule.shares)) if needed.gains_only else lazy
+        rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
+        label = rows["#label"].to_numpy()
+        number = rows["#query"].to_numpy()
+        runs = Runs(starts_of(number), len(number))
+        given = {name: partial(rows.get_column, name) for name in rows.columns}
+        given["#largest"] = lambda: pl.repeat(label.max(initial=0), runs.rows, dtype=pl.Float64, eager=True)
+        rank = None
+        if self.table.given_rank is None:
+            rank = rows["#rank"].fill_null(0).to_numpy().astype(np.int64)
+        return self._sheet(needed, runs, given, label, rank)
+
+    def _sheet(
+        self,
+        needed: Needed,
+        runs: Runs,
+        given: dict[str, Callable[[], pl.Series]],
+        label: NDArray[Any],
+        rank: Integers | None,
+    ) -> Sheet:
+        labels = None
+        if self.top is not None:
+            labels = Labels(np.arange(self.top + 1.0), label.astype(np.uint8))
+        longest = int(np.diff(self.order.ends).max(initial=0))
+        return Sheet(needed, runs, given, labels, rank, longest, self.run)
 
 
 def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
@@ -181,20 +228,14 @@ _cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the
 
 def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of the cost of a group_by."""
-    rows = part.rows(needed)
-    number = rows["#query"].to_numpy()
-    starts = starts_of(number)
-    sums = needed.compute(rows.lazy()).select_seq(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
-    found = part.run(sums)
-    columns = found[needed.constant][pl.Series(starts, dtype=pl.UInt32)].get_columns() if needed.constant else []
-    columns += [pl.Series("#query", number[starts]), part.has_labels]
-    for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *needed.flags], np.fmax, math.nan)):
-        for name in names:
-            numbers = found[name]
-            numbers = numbers if numbers.dtype == pl.Float64 else numbers.cast(pl.Float64)
-            numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
-            columns.append(pl.Series(name, add.reduceat(numbers.to_numpy(), starts), nan_to_null=add is np.fmax))
-    return pl.DataFrame(columns)
+    sheet = part.sheet(needed)
+    starts = sheet.runs.starts
+    first = pl.Series(starts, dtype=pl.get_index_type())
+    found = {name: sheet.column(name).gather(first) for name in needed.constant}
+    found |= {name: pl.Series(sheet.add_up(name, 0.0, np.add)) for name in needed.sums}
+    for name in [*needed.maxima, *needed.flags]:
+        found[name] = pl.Series(sheet.add_up(name, math.nan, np.fmax), nan_to_null=True)
+    return pl.DataFrame({HAS_LABELS.meta.output_name(): part.has_labels, **found})
 
 
 def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, empty: float | None) -> pl.DataFrame:
@@ -214,8 +255,11 @@ def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, 
 
 def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
-    rows = needed.compute(part.rows(needed, carry).lazy()).with_columns(**needed.flags)
-    rows = rows.with_columns(pl.lit(part.has_labels).gather(QUERY).alias(HAS_LABELS.meta.output_name()))
+    sheet = part.sheet(needed, carry)
+    read = {*roots(needed.values.values()), *roots(needed.undefined.values()), *needed.flags, "#label"}
+    own = HAS_LABELS.meta.output_name()
+    names = ["#query", "#rank", *carry, *sorted(read - {own, "#query", "#rank", *carry})]
+    rows = sheet.frame(names).lazy().with_columns(pl.lit(part.has_labels).gather(QUERY).alias(own))
     if answer == "rank":  # a row with a refused label is kept, so that it fails
         flagged = (pl.col(name).is_not_null() for name in needed.flags)
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *flagged))

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from .._support.floats import NDArray, np
+from .._support.sorts import in_order
 from .._table.columns import Columns
 from .._table.setup import Setup
+from .._words.in_arrays import run_of_rows
 from .._words.pairs import starts_of
 from ..errors import InvalidOption, on, option
 
@@ -91,16 +93,9 @@ class RankOrder:
             place = np.arange(len(row))
         else:
             row, starts = row.take(place), np.searchsorted(place, starts)
-        query, number = _run_of_rows(starts, len(row)), pl.Series("#row", row)
+        query, number = run_of_rows(starts, len(row)), pl.Series("#row", row)
         position = pl.Series("#position", place + (1 - self.ends).take(query))
         return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score.gather(number)])
-
-
-def _run_of_rows(starts: NDArray[np.int64], rows: int) -> NDArray[np.uint32]:
-    """The number of each row's run, of runs that start at different rows, the first at row 0."""
-    run = np.zeros(rows, dtype=np.uint32)
-    run[starts[1:]] = 1
-    return np.cumsum(run, out=run)
 
 
 class Queries(NamedTuple):
@@ -182,7 +177,7 @@ def numbered(ids: pl.DataFrame) -> Queries:
     else:
         starts = starts_of_runs(ids)
     if starts is not None:
-        return Queries(_run_of_rows(starts, ids.height), starts.astype(np.uint32))
+        return Queries(run_of_rows(starts, ids.height), starts.astype(np.uint32))
     if value is not None:
         return _by_value(value)
     found = _by_hash(ids)
@@ -229,7 +224,7 @@ def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
     hashes = number.astype(np.uint64)
     hashes *= np.uint64(OF_QUERY)
     hashes += value.hash().to_numpy()
-    hashes.sort()
+    hashes = in_order(hashes)
     return bool((hashes[1:] == hashes[:-1]).any())
 
 
@@ -245,8 +240,7 @@ def _sorted_with_rows(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Append row numbers to the values as low bits, and sort them; overwrites `values`."""
     values <<= np.uint64(len(values).bit_length())
     values |= np.arange(len(values), dtype=np.uint64)
-    values.sort()
-    return values
+    return in_order(values)
 
 
 def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Columns) -> NDArray[np.uint32]:
