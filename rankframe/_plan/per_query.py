@@ -191,8 +191,8 @@ def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
     order = in_rank_order(frame, table)
     keep(frame, table.setup, order)
     refuse_faults(frame, setup, table, order)
-    labels, top = labels_of(frame[setup.roles.label])
-    return Part(frame, table, order, labels, top, largest, partial(collect, frame=frame, setup=setup))
+    labels, levels = labels_of(frame[setup.roles.label])
+    return Part(frame, table, order, labels, levels, largest, partial(collect, frame=frame, setup=setup))
 
 
 def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Series:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._support.floats import Integers, NDArray, np
+from .._support.floats import Floats, Integers, NDArray, np
 from .._table.background import NO_TABLES
 from .._table.columns import Columns, failed, failing, naming
 from .._table.setup import Setup
@@ -54,9 +54,9 @@ class Part:
     order
         Its rows in rank order.
     labels
-        The label of each row, 0 for one that adds nothing.
-    top
-        The largest of them, if they are few whole numbers; else None.
+        The label of each row, 0 for one that adds nothing; its place among the `levels`, if there are few.
+    levels
+        The different labels, rising from 0; whole ones without a gap. None for many.
     largest
         The largest label of the whole table, if this is a part of it and its values depend on it; else None.
     run
@@ -67,9 +67,16 @@ class Part:
     table: Columns
     order: RankOrder
     labels: NDArray[Any]
-    top: int | None
+    levels: Floats | None
     largest: float | None
     run: Callable[[pl.LazyFrame], pl.DataFrame]
+
+    @property
+    def top(self) -> int | None:
+        """The largest label, if labels are few whole numbers; else None."""
+        if self.levels is None or self.levels[-1] != len(self.levels) - 1:
+            return None
+        return len(self.levels) - 1
 
     @property
     def has_labels(self) -> pl.Series:
@@ -113,12 +120,17 @@ class Part:
             "#query": lambda: pl.Series(runs.number).set_sorted(),
             "#position": lambda: pl.Series(position),
             "#score": score,
-            "#label": lambda: pl.Series(label.astype(np.float64)),
-            "#largest": lambda: pl.repeat(label.max(initial=0), runs.rows, dtype=pl.Float64, eager=True),
+            "#label": lambda: pl.Series(self._worth(label)),
+            "#largest": lambda: pl.repeat(self._worth(label).max(initial=0), runs.rows, dtype=pl.Float64, eager=True),
             "#rank": lambda: self._rank(number, position, retrieved),
             **{name: partial(self._gathered, x, number) for name, x in columns.items()},
         }
-        return self._sheet(needed, runs, given, label, rank)
+        labels = None if self.levels is None else Labels(self.levels, label)
+        return self._sheet(needed, runs, given, labels, rank)
+
+    def _worth(self, label: NDArray[Any]) -> Floats:
+        """The labels of places among the levels, or themselves."""
+        return label.astype(np.float64) if self.levels is None else self.levels.take(label)
 
     def _rank(self, row: pl.Series, position: Integers, retrieved: pl.Series | None) -> pl.Series:
         """The rank of rows: as given, or their position."""
@@ -146,19 +158,17 @@ class Part:
         rank = None
         if self.table.given_rank is None:
             rank = rows["#rank"].fill_null(0).to_numpy().astype(np.int64)
-        return self._sheet(needed, runs, given, label, rank)
+        labels = None if self.levels is None else Labels.of(self.levels, label)
+        return self._sheet(needed, runs, given, labels, rank)
 
     def _sheet(
         self,
         needed: Needed,
         runs: Runs,
         given: dict[str, Callable[[], pl.Series]],
-        label: NDArray[Any],
+        labels: Labels | None,
         rank: Integers | None,
     ) -> Sheet:
-        labels = None
-        if self.top is not None:
-            labels = Labels(np.arange(self.top + 1.0), label.astype(np.uint8))
         longest = int(np.diff(self.order.ends).max(initial=0))
         return Sheet(needed, runs, given, labels, rank, longest, self.run)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from .._support.floats import Integers, NDArray, np
+from .._support.floats import Floats, Integers, NDArray, np
 from .._words.in_arrays import Runs, Word, numbers
 from .._words.sorted_rows import Needed, in_layers
 from .steps import LABELS, RANKS, Domain, LookedUp, Steps, Table, behind, steps_of
@@ -27,7 +27,7 @@ Column = Callable[[], pl.Series]
 class Labels:
     """The labels of rows by number: `levels` are all that there may be, rising from 0, and `codes` each row's place among them."""
 
-    levels: NDArray[np.float64]
+    levels: Floats
     codes: NDArray[np.integer[Any]]
 
     @property
@@ -35,9 +35,11 @@ class Labels:
         """Whether the levels are the whole numbers from 0 on, so that they are known by how many they are."""
         return bool(self.levels[-1] == len(self.levels) - 1)
 
-    def code_of(self, label: NDArray[np.float64]) -> NDArray[np.integer[Any]]:
-        """The places of further labels among the levels."""
-        return label.astype(np.int64) if self.are_whole else np.searchsorted(self.levels, label)
+    @staticmethod
+    def of(levels: Floats, label: Floats) -> Labels:
+        """Labels that are among some levels."""
+        whole = levels[-1] == len(levels) - 1
+        return Labels(levels, label.astype(np.int64) if whole else np.searchsorted(levels, label))
 
 
 @dataclass
@@ -131,7 +133,7 @@ class Sheet:
     def _codes(self, name: str) -> NDArray[np.integer[Any]]:
         """The places of labels among all levels."""
         assert self.labels is not None
-        return self.labels.codes if name == LABELS else self.labels.code_of(self.numbers(name, 0.0))
+        return self.labels.codes if name == LABELS else Labels.of(self.labels.levels, self.numbers(name, 0.0)).codes
 
     # -------------------------------------------------------------------------------------------------- look-ups
 

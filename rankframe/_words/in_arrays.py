@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 
 from .._support.floats import Booleans, Floats, Integers, NDArray, np
-from .._support.sorts import in_order
+from .._support.sorts import in_order, sorted_in_groups
 
 Axis = Literal["label", "rank", ""]
 """Whether the values of a column are labels of the table, or ranks, by which values are looked up."""
@@ -99,16 +99,16 @@ def places(runs: Runs) -> Integers:
 
 def falling_labels(runs: Runs, label: NDArray[Any]) -> NDArray[Any]:
     """The labels of each query from the largest down; of whole numbers, in the type in which they come."""
-    if label.dtype.kind == "f":
-        levels, code = np.unique(label, return_inverse=True)
-        return levels.take(falling_labels(runs, code))
+    if label.dtype.kind == "f":  # none is negative, so that their bits rise as they do
+        bits = label.view(np.uint64)
+        return label.take(sorted_in_groups(runs.number, bits.max(initial=0) - bits))
     top = int(label.max(initial=0))
-    bits = top.bit_length()
-    dtype = np.uint32 if len(runs.starts) << bits <= 2**32 else np.uint64
-    key = np.left_shift(runs.number, bits, dtype=dtype)
+    bits_of_label = top.bit_length()
+    dtype = np.uint32 if len(runs.starts) << bits_of_label <= 2**32 else np.uint64
+    key = np.left_shift(runs.number, bits_of_label, dtype=dtype)
     key |= np.subtract(top, label, dtype=np.int64).astype(dtype)
     key = in_order(key)  # the numbers of queries stay where they are
-    key &= dtype((1 << bits) - 1)
+    key &= dtype((1 << bits_of_label) - 1)
     return np.subtract(top, key, dtype=np.int64)
 
 
