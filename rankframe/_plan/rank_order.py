@@ -15,7 +15,7 @@ import polars as pl
 
 from .._support import sorts
 from .._support.floats import Booleans, Floats, NDArray, np
-from .._support.sorts import in_groups, in_order, sorted_in_groups, tied_with, with_places
+from .._support.sorts import falling, in_groups, in_order, rising, sorted_in_groups, tied_with, with_places
 from .._table.columns import Columns
 from .._table.setup import Setup
 from .._words.in_arrays import run_of_rows
@@ -249,16 +249,11 @@ def _put_ties_in_order(row: NDArray[np.uint32], again: Booleans, frame: pl.DataF
 def _below(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
     """Whole numbers that rise in the order of a sort key, from 0 on, null last; equal values share one."""
     there = key.is_not_null().to_numpy() if key.has_nulls() else None
-    if key.dtype.is_float():
-        below = _from_the_top(key.fill_null(0.0))
-    elif not (physical := key.to_physical()).dtype.is_integer() or physical.dtype in WIDE:
+    physical = key.to_physical()
+    if physical.dtype in WIDE or not (physical.dtype.is_integer() or physical.dtype.is_float()):
         return _places(key, falls)
-    else:
-        value = physical.fill_null(0).to_numpy()
-        value = value if value.dtype == np.uint64 else value.astype(np.int64)
-        below = (value.max() - value).view(np.uint64)
-    if not falls:
-        below = below.max() - below
+    value = physical.fill_null(0).to_numpy()
+    below = falling(value) if falls else rising(value)
     if there is not None:
         below[~there] = below.max() + np.uint64(1)
     return below
@@ -344,12 +339,7 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
     """
     score = score.cast(pl.Float64)
     score = score.fill_null(-math.inf) if score.has_nulls() else score
-    value = score.to_numpy() + 0.0  # turns -0.0 into 0.0
-    bits = value.view(np.int64)
-    if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
-        bits ^= (bits >> 63) & np.int64(2**63 - 1)
-    below: NDArray[np.uint64] = np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
-    return below
+    return falling(score.to_numpy())
 
 
 def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats | None]:

@@ -68,11 +68,25 @@ def in_groups(group: NDArray[np.integer[Any]], number: Codes) -> tuple[NDArray[n
 def sorted_in_groups(group: NDArray[np.integer[Any]], number: Codes) -> NDArray[np.uint32]:
     """The places of rows sorted by group and number; equal rows stay as they are."""
     place, again = in_groups(group, number.copy())
-    if again.any():
+    sorted_number = number.take(place) if again.any() else number
+    if (again[1:] & (sorted_number[1:] != sorted_number[:-1])).any():
         tied = tied_with(again)
         some = place[tied]
         place[tied] = some[np.lexsort((number[some], np.cumsum(~again)[tied]))]
     return place
+
+
+def rising(values: NDArray[Any]) -> Codes:
+    """Whole numbers from 0 on that rise as the numbers do, zeros of either sign alike; floats that fit into 64 bits, or whole numbers."""
+    if values.dtype.kind == "u":
+        return values.astype(np.uint64)
+    if values.dtype.kind == "i":
+        bits = values.astype(np.int64)
+    else:
+        bits = (values.astype(np.float64) + 0.0).view(np.int64)  # turns -0.0 into 0.0
+        if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
+            bits ^= (bits >> 63) & np.int64(2**63 - 1)
+    return np.subtract(bits, bits.min(initial=np.iinfo(np.int64).max), out=bits).view(np.uint64)
 
 
 def tied_with(again: Booleans) -> Booleans:
@@ -91,3 +105,9 @@ def with_places(numbers: Codes) -> tuple[Codes, NDArray[np.uint32]]:
     place = (numbers & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.uint32)
     numbers >>= bits
     return numbers, place
+
+
+def falling(values: NDArray[Any]) -> Codes:
+    """Whole numbers from 0 on that fall as the numbers rise."""
+    found = rising(values)
+    return np.subtract(found.max(initial=0), found, out=found)
