@@ -211,7 +211,7 @@ def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Seri
 def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFrame:
     """The keys of the queries; of a part also the column `ROW`."""
     names = [*setup.roles.query, *([ROW] if ROW in frame.columns else [])]
-    return pl.DataFrame([frame[name].gather(order.first) for name in names])
+    return frame[names][order.first]
 
 
 def refuse_faults(

@@ -85,7 +85,7 @@ class Part:
         if label.has_nulls():
             found = self.order.queries_with(label.is_not_null().to_numpy())
         else:
-            found = pl.repeat(True, len(self.order.first), eager=True)
+            found = pl.Series(np.ones(len(self.order.first), dtype=np.bool_))
         return found.alias(HAS_LABELS.meta.output_name())
 
     def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
@@ -110,7 +110,7 @@ class Part:
         position = (place + (1 - order.ends).take(runs.number)) if place is not None else runs.place
         columns = {"#raw": _raw(self.table).cast(pl.Float64), **columns}
         number = pl.Series("#row", row)
-        score = lambda: order.score.gather(number)  # noqa: E731
+        score = lambda: order.score[number]  # noqa: E731
         retrieved = None if order.complete else score().is_not_null()
         rank = None
         if self.table.given_rank is None:
@@ -135,13 +135,13 @@ class Part:
     def _rank(self, row: pl.Series, position: Integers, retrieved: pl.Series | None) -> pl.Series:
         """The rank of rows: as given, or their position."""
         if self.table.given_rank is not None:
-            return column_of(self.frame, self.table.given_rank).gather(row)
+            return column_of(self.frame, self.table.given_rank)[row]
         rank = pl.Series(position.astype(np.float64))
         return rank if retrieved is None else rank.set(~retrieved, None)
 
     def _gathered(self, x: pl.Expr, row: pl.Series) -> pl.Series:
         """An expression over the table's columns at some rows."""
-        return self.frame.select_seq(x.alias("#")).to_series().gather(row)
+        return self.frame.select_seq(x.alias("#")).to_series()[row]
 
     def _by_policies(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
         """The rows where policies, or counts of all rows, go before ranks and labels."""
@@ -239,13 +239,14 @@ _cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the
 def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of the cost of a group_by."""
     sheet = part.sheet(needed)
-    starts = sheet.runs.starts
-    first = pl.Series(starts, dtype=pl.get_index_type())
-    found = {name: sheet.column(name).gather(first) for name in needed.constant}
-    found |= {name: pl.Series(sheet.add_up(name, 0.0, np.add)) for name in needed.sums}
+    first = pl.Series(sheet.runs.starts.astype(np.uint32))
+    found = [sheet.column(name)[first].alias(name) for name in needed.constant]
+    found += [pl.Series(name, sheet.add_up(name, 0.0, np.add)) for name in needed.sums]
     for name in [*needed.maxima, *needed.flags]:
-        found[name] = pl.Series(sheet.add_up(name, math.nan, np.fmax), nan_to_null=True)
-    return pl.DataFrame({HAS_LABELS.meta.output_name(): part.has_labels, **found})
+        found.append(pl.Series(name, sheet.add_up(name, math.nan, np.fmax), nan_to_null=True))
+    if needed.reads(HAS_LABELS) or not found:
+        found.append(part.has_labels)
+    return pl.DataFrame(found)
 
 
 def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, empty: float | None) -> pl.DataFrame:

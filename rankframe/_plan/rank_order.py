@@ -31,6 +31,9 @@ OF_QUERY = 0x9E3779B97F4A7C15
 LOOKED_UP_LABELS = 256
 """The most different labels whose functions are looked up; whole ones are below this number."""
 
+FEW_ROWS = 2**11
+"""The most rows whose texts are numbered in Python."""
+
 WIDE = (pl.Int128, pl.UInt128)
 """Types of numbers that NumPy lacks."""
 
@@ -93,7 +96,7 @@ class RankOrder:
             row, starts = row.take(place), np.searchsorted(place, starts)
         query, number = run_of_rows(starts, len(row)), pl.Series("#row", row)
         position = pl.Series("#position", place + (1 - self.ends).take(query))
-        return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score.gather(number)])
+        return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score[number]])
 
 
 class Queries(NamedTuple):
@@ -168,6 +171,8 @@ def column_of(frame: pl.DataFrame, x: pl.Expr) -> pl.Series:
 
 def numbered(ids: pl.DataFrame) -> Queries:
     """Number the different rows of `ids` by first appearance."""
+    if ids.height <= FEW_ROWS and ids.dtypes == [pl.String]:
+        return _one_by_one(ids.to_series())
     value = _whole_ids(ids)
     if value is not None:
         step = np.diff(value)
@@ -182,9 +187,21 @@ def numbered(ids: pl.DataFrame) -> Queries:
         return _by_value(value)
     found = _by_hash(ids)
     # ids may differ although their hashes are the same
-    first, number = pl.Series(found.first), pl.Series(found.number)
-    same = all(column.gather(first).gather(number).equals(column) for column in ids)
-    return found if same else _by_group(ids)
+    first_like = pl.Series(found.first.take(found.number))
+    return found if ids[first_like].equals(ids) else _by_group(ids)
+
+
+def _one_by_one(ids: pl.Series) -> Queries:
+    """Number ids in Python, which takes as long for a few thousand as one call of Polars."""
+    values = ids.to_list()
+    numbers: dict[str | None, int] = {}
+    first = []
+    for row, value in enumerate(values):
+        if value not in numbers:
+            numbers[value] = len(first)
+            first.append(row)
+    number = np.array([numbers[value] for value in values], dtype=np.uint32)
+    return Queries(number, np.array(first, dtype=np.uint32))
 
 
 MOST_RUNS = 3 / 4
@@ -271,21 +288,30 @@ def _places(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
 
 
 def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
-    """Ids that are whole numbers in a narrow range, moved to start near 0; None for others."""
-    if ids.width > 1 or ids.dtypes[0] == pl.String:
-        return None
-    values = ids.to_series().to_physical()
-    if not values.dtype.is_integer():
+    """Ids that are whole numbers in a narrow range, moved to start near 0, of several columns as one; None for others."""
+    room = min(IDS_PER_ROW * ids.height, 1 << (sorts.CODE_BITS - ids.height.bit_length()))  # a code also holds the row number
+    found, different = np.zeros(1, dtype=np.int64), 1
+    for column in ids:
+        value = _whole_numbers(column)
+        if value is None:
+            return None
+        low, high = int(value.min()), int(value.max())
+        if low < 0 or high >= room:
+            value, high = value - low, high - low
+        different *= high + 1
+        if different > room:
+            return None
+        found = value if ids.width == 1 else found * (high + 1) + value
+    return found
+
+
+def _whole_numbers(column: pl.Series) -> NDArray[np.int64] | None:
+    """The values of a column of whole numbers; None for others."""
+    values = column.to_physical()
+    if column.dtype == pl.String or not values.dtype.is_integer():
         return None
     values = values if values.dtype == pl.Int64 else values.cast(pl.Int64, strict=False)
-    if values.has_nulls() or values.is_empty():
-        return None
-    value = values.to_numpy()
-    low, high = int(value.min()), int(value.max())
-    room = min(IDS_PER_ROW * ids.height, 1 << (sorts.CODE_BITS - ids.height.bit_length()))  # a code also holds the row number
-    if high - low >= room:
-        return None
-    return value if low >= 0 and high < room else value - low
+    return None if values.has_nulls() or values.is_empty() else values.to_numpy()
 
 
 def _by_value(value: NDArray[np.int64]) -> Queries:

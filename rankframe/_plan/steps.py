@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from .._support.floats import Integers, NDArray
+from .._support.floats import Integers, NDArray, np
 from .._words.in_arrays import Word, numbers
 from .._words.sorted_rows import LABEL, RANK, Needed, in_layers, is_by_row, read_by, roots
 
@@ -41,7 +41,7 @@ class Table:
         """A column for rows at some places."""
         values = self.values[name]
         if values.has_nulls():
-            return values.gather(pl.Series(place, dtype=pl.get_index_type()))
+            return values[pl.Series(place.astype(np.uint32))]
         return pl.Series(values.to_numpy().take(place))
 
 
