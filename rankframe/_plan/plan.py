@@ -36,7 +36,8 @@ from .._words.sorted_rows import (
 )
 from ..errors import InvalidData, InvalidOption, on, option
 from .rank_order import RankOrder, column_of, with_gain
-from .sheet import Labels, Sheet
+from .sheet import Column, Places, Sheet, are_whole, places_among
+from .steps import LABELS, RANKS
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
@@ -56,7 +57,7 @@ class Part:
     labels
         The label of each row, 0 for one that adds nothing; its place among the `levels`, if there are few.
     levels
-        The different labels, rising from 0; whole ones without a gap. None for many.
+        The different labels, rising from 0; whole ones without a gap; none if they are many.
     largest
         The largest label of the whole table, if this is a part of it and its values depend on it; else None.
     run
@@ -67,16 +68,14 @@ class Part:
     table: Columns
     order: RankOrder
     labels: NDArray[Any]
-    levels: Floats | None
+    levels: Floats
     largest: float | None
     run: Callable[[pl.LazyFrame], pl.DataFrame]
 
     @property
     def top(self) -> int | None:
         """The largest label, if labels are few whole numbers; else None."""
-        if self.levels is None or self.levels[-1] != len(self.levels) - 1:
-            return None
-        return len(self.levels) - 1
+        return len(self.levels) - 1 if are_whole(self.levels) else None
 
     @property
     def has_labels(self) -> pl.Series:
@@ -94,54 +93,36 @@ class Part:
         plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
         one_order = not (policies.tie_rule.averages or policies.tie_rule.shares)
         make = self._plain if plain and one_order and not needed.early else self._by_policies
-        sheet = make(needed, {**(carry or {}), **needed.source})
-        if self.largest is not None:
-            sheet.given["#largest"] = lambda: pl.repeat(self.largest, sheet.runs.rows, dtype=pl.Float64, eager=True)
-        return sheet
+        return make(needed, {**(carry or {}), **needed.source})
 
     def _plain(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
         """The rows, without those that add nothing, if the policies leave ranks and labels as they are."""
-        order, label = self.order, self.labels.take(self.order.row)
-        row, starts, place = order.row, order.ends[:-1], None
-        if needed.gains_only:
-            place = with_gain(label, starts)
-            row, label, starts = row.take(place), label.take(place), np.searchsorted(place, starts)
+        order = self.order
+        row, starts, ends = order.row, order.ends[:-1], order.ends
+        label = self.labels.take(row)
         runs = Runs(starts, len(row))
-        position = (place + (1 - order.ends).take(runs.number)) if place is not None else runs.place
-        columns = {"#raw": _raw(self.table).cast(pl.Float64), **columns}
-        number = pl.Series("#row", row)
-        score = lambda: order.score[number]  # noqa: E731
-        retrieved = None if order.complete else score().is_not_null()
-        rank = None
-        if self.table.given_rank is None:
-            rank = position if retrieved is None else position * retrieved.to_numpy()
-        given = {
+        position = runs.place if not needed.gains_only else None
+        if position is None:
+            place = with_gain(label, starts)
+            row, label = row.take(place), label.take(place)
+            runs = Runs(np.searchsorted(place, starts), len(row))
+            position = place + (1 - ends).take(runs.number)
+        number = pl.Series(row)
+        given: dict[str, Column] = {
             "#row": lambda: number,
             "#query": lambda: pl.Series(runs.number).set_sorted(),
             "#position": lambda: pl.Series(position),
-            "#score": score,
+            "#score": lambda: order.score[number],
+            "#rank": lambda: self._rank(number, position),
             "#label": lambda: pl.Series(self._worth(label)),
-            "#largest": lambda: pl.repeat(self._worth(label).max(initial=0), runs.rows, dtype=pl.Float64, eager=True),
-            "#rank": lambda: self._rank(number, position, retrieved),
-            **{name: partial(self._gathered, x, number) for name, x in columns.items()},
+            "#largest": lambda: self._largest(self._worth(label)),
+            "#raw": partial(self._gathered, _raw(self.table).cast(pl.Float64), number),
         }
-        labels = None if self.levels is None else Labels(self.levels, label)
-        return self._sheet(needed, runs, given, labels, rank)
-
-    def _worth(self, label: NDArray[Any]) -> Floats:
-        """The labels of places among the levels, or themselves."""
-        return label.astype(np.float64) if self.levels is None else self.levels.take(label)
-
-    def _rank(self, row: pl.Series, position: Integers, retrieved: pl.Series | None) -> pl.Series:
-        """The rank of rows: as given, or their position."""
-        if self.table.given_rank is not None:
-            return column_of(self.frame, self.table.given_rank)[row]
-        rank = pl.Series(position.astype(np.float64))
-        return rank if retrieved is None else rank.set(~retrieved, None)
-
-    def _gathered(self, x: pl.Expr, row: pl.Series) -> pl.Series:
-        """An expression over the table's columns at some rows."""
-        return self.frame.select_seq(x.alias("#")).to_series()[row]
+        given |= {name: partial(self._gathered, x, number) for name, x in columns.items()}
+        places = {LABELS: label}
+        if self.table.given_rank is None:
+            places[RANKS] = position if order.complete else position * order.score[number].is_not_null().to_numpy()
+        return self._sheet(needed, runs, given, places)
 
     def _by_policies(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
         """The rows where policies, or counts of all rows, go before ranks and labels."""
@@ -149,28 +130,42 @@ class Part:
         lazy = with_rank(self.order, self.frame, self.table, columns)
         lazy = lazy.with_columns(**needed.early) if needed.early else lazy
         lazy = lazy.filter(listed(tied=rule.averages or rule.shares)) if needed.gains_only else lazy
-        rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
-        label = rows["#label"].to_numpy()
-        number = rows["#query"].to_numpy()
-        runs = Runs(starts_of(number), len(number))
-        given = {name: partial(rows.get_column, name) for name in rows.columns}
-        given["#largest"] = lambda: pl.repeat(label.max(initial=0), runs.rows, dtype=pl.Float64, eager=True)
-        rank = None
+        rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias(LABELS)))
+        label = rows[LABELS].to_numpy()
+        given: dict[str, Column] = {name: partial(rows.get_column, name) for name in rows.columns}
+        given["#largest"] = lambda: self._largest(label)
+        places: dict[str, Places] = {}
+        if len(self.levels):
+            places[LABELS] = places_among(self.levels, label)
         if self.table.given_rank is None:
-            rank = rows["#rank"].fill_null(0).to_numpy().astype(np.int64)
-        labels = None if self.levels is None else Labels.of(self.levels, label)
-        return self._sheet(needed, runs, given, labels, rank)
+            places[RANKS] = rows[RANKS].fill_null(0).to_numpy().astype(np.int64)
+        return self._sheet(needed, Runs(starts_of(rows["#query"].to_numpy()), len(rows)), given, places)
 
-    def _sheet(
-        self,
-        needed: Needed,
-        runs: Runs,
-        given: dict[str, Callable[[], pl.Series]],
-        labels: Labels | None,
-        rank: Integers | None,
-    ) -> Sheet:
+    def _sheet(self, needed: Needed, runs: Runs, given: Mapping[str, Column], places: dict[str, Places]) -> Sheet:
+        if not len(self.levels):
+            places.pop(LABELS, None)
         longest = int(np.diff(self.order.ends).max(initial=0))
-        return Sheet(needed, runs, given, labels, rank, longest, self.run)
+        return Sheet(needed, runs, given, places, self.levels, longest, self.run)
+
+    def _worth(self, label: NDArray[Any]) -> Floats:
+        """The labels of places among the levels, or themselves."""
+        return self.levels.take(label) if len(self.levels) else label.astype(np.float64)
+
+    def _rank(self, row: pl.Series, position: Integers) -> pl.Series:
+        """The rank of rows: as given, or their position."""
+        if self.table.given_rank is not None:
+            return column_of(self.frame, self.table.given_rank)[row]
+        rank = pl.Series(position.astype(np.float64))
+        return rank if self.order.complete else rank.set(self.order.score[row].is_null(), None)
+
+    def _largest(self, label: Floats) -> pl.Series:
+        """The largest label of the table, on each row."""
+        largest = label.max(initial=0) if self.largest is None else self.largest
+        return pl.Series(np.full(len(label), largest, dtype=np.float64))
+
+    def _gathered(self, x: pl.Expr, row: pl.Series) -> pl.Series:
+        """An expression over the table's columns at some rows."""
+        return self.frame.select_seq(x.alias("#")).to_series()[row]
 
 
 def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:

@@ -195,7 +195,7 @@ def _one_by_one(ids: pl.Series) -> Queries:
     """Number ids in Python, which takes as long for a few thousand as one call of Polars."""
     values = ids.to_list()
     numbers: dict[str | None, int] = {}
-    first = []
+    first: list[int] = []
     for row, value in enumerate(values):
         if value not in numbers:
             numbers[value] = len(first)
@@ -289,7 +289,9 @@ def _places(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
 
 def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
     """Ids that are whole numbers in a narrow range, moved to start near 0, of several columns as one; None for others."""
-    room = min(IDS_PER_ROW * ids.height, 1 << (sorts.CODE_BITS - ids.height.bit_length()))  # a code also holds the row number
+    room = min(
+        IDS_PER_ROW * ids.height, 1 << (sorts.CODE_BITS - ids.height.bit_length())
+    )  # a code also holds the row number
     found, different = np.zeros(1, dtype=np.int64), 1
     for column in ids:
         value = _whole_numbers(column)
@@ -368,8 +370,9 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
     return falling(score.to_numpy())
 
 
-def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats | None]:
-    """The labels, 0 for negative ones and null; of few different ones their places among these, and these, rising from 0."""
+def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats]:
+    """The labels, 0 for negative ones and null; of few different ones their places among these, and these, rising from 0; none for many."""
+    none = np.zeros(0)
     if label.dtype in WIDE or not (label.dtype.is_integer() or label.dtype.is_float()):
         label = label.cast(pl.Float64)
     whole = label.dtype.is_integer() or not (label - label.floor() != 0).any()
@@ -378,18 +381,18 @@ def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats | None]:
     top = labels.max(initial=0)
     if whole:
         few = top < LOOKED_UP_LABELS
-        return (labels.astype(np.uint8), np.arange(top + 1.0)) if few else (labels, None)
+        return (labels.astype(np.uint8), np.arange(top + 1.0)) if few else (labels, none)
     labels = labels.astype(np.float64) + 0.0  # turns -0.0 into 0.0
     levels = np.unique(np.append(labels[:ROWS_OF_SAMPLE], 0.0))
     if len(levels) > LOOKED_UP_LABELS // 2:
-        return labels, None
+        return labels, none
     code = np.searchsorted(levels, labels)
     other = labels[levels.take(code, mode="clip") != labels]
     if len(other):
         levels = np.union1d(levels, other)
         code = np.searchsorted(levels, labels)
     few = len(levels) <= LOOKED_UP_LABELS
-    return (code.astype(np.uint8), levels) if few else (labels, None)
+    return (code.astype(np.uint8), levels) if few else (labels, none)
 
 
 def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:

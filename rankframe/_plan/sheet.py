@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from .._support.floats import Floats, Integers, NDArray, np
-from .._words.in_arrays import Runs, Word, numbers
+from .._support.floats import Floats, NDArray, np
+from .._words.in_arrays import Runs, numbers
 from .._words.sorted_rows import Needed, in_layers
 from .steps import LABELS, RANKS, Domain, LookedUp, Steps, Table, behind, steps_of
 
@@ -21,25 +21,17 @@ ROWS_PER_ENTRY = 4
 """The fewest rows for each entry of a larger table."""
 
 Column = Callable[[], pl.Series]
+Places: TypeAlias = "NDArray[np.integer[Any]]"
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The labels of rows by number: `levels` are all that there may be, rising from 0, and `codes` each row's place among them."""
+def are_whole(levels: Floats) -> bool:
+    """Whether the levels of labels are the whole numbers from 0 on, so that their number tells them."""
+    return len(levels) > 0 and np.array_equal(levels, np.arange(len(levels)))
 
-    levels: Floats
-    codes: NDArray[np.integer[Any]]
 
-    @property
-    def are_whole(self) -> bool:
-        """Whether the levels are the whole numbers from 0 on, so that they are known by how many they are."""
-        return bool(self.levels[-1] == len(self.levels) - 1)
-
-    @staticmethod
-    def of(levels: Floats, label: Floats) -> Labels:
-        """Labels that are among some levels."""
-        whole = levels[-1] == len(levels) - 1
-        return Labels(levels, label.astype(np.int64) if whole else np.searchsorted(levels, label))
+def places_among(levels: Floats, label: Floats) -> Places:
+    """The place of each label among the levels."""
+    return label.astype(np.int64) if are_whole(levels) else np.searchsorted(levels, label)
 
 
 @dataclass
@@ -54,12 +46,13 @@ class Sheet:
         The queries' rows.
     given
         The columns that are there before any is computed, each made when it is read.
-    labels
-        The labels by number, if they are few.
-    rank
-        The rank of each row as a whole number, 0 for a document that was not retrieved; None if ranks are given.
+    places
+        The place of each row's label among the `levels`, if these are few, and its rank, 0 for a document that was not
+        retrieved, if ranks are not given; by the column of which they are.
+    levels
+        The different labels, rising from 0.
     longest
-        The largest rank, if ranks are not given.
+        The number of documents of the longest query.
     run
         Computes a plan.
     """
@@ -67,24 +60,25 @@ class Sheet:
     needed: Needed
     runs: Runs
     given: Mapping[str, Column]
-    labels: Labels | None
-    rank: Integers | None
+    places: Mapping[str, Places]
+    levels: Floats
     longest: int
     run: Callable[[pl.LazyFrame], pl.DataFrame]
     _columns: dict[str, pl.Series] = field(default_factory=dict)
     _words: dict[str, NDArray[Any]] = field(default_factory=dict)
-    _places: dict[Domain, Integers] = field(default_factory=dict)
-    _tables: dict[Domain, Table] = field(default_factory=dict)
+    _entry_of_row: dict[Domain, Places] = field(default_factory=dict)
+    _tables: dict[tuple[Domain, int], Table] = field(default_factory=dict)
 
-    def add_up(self, name: str, nothing: float, add: np.ufunc) -> NDArray[np.float64]:
+    def add_up(self, name: str, nothing: float, add: np.ufunc) -> Floats:
         """The sum of a column over each query, or another total of it; null counts as `nothing`."""
-        return add.reduceat(self.numbers(name, nothing), self.runs.starts, dtype=np.float64)
+        found: Floats = add.reduceat(self.numbers(name, nothing), self.runs.starts, dtype=np.float64)
+        return found
 
     def numbers(self, name: str, nothing: float) -> NDArray[Any]:
         """A column as an array, with a value for null."""
         domain = self._steps.domain.get(name)
         if domain is not None:
-            return self._table(domain).numbers(name, nothing).take(self._place(domain))
+            return self._table(domain).numbers(name, nothing).take(self._entries(domain))
         return numbers(self.column(name), nothing)
 
     def column(self, name: str) -> pl.Series:
@@ -93,7 +87,7 @@ class Sheet:
             self._make(name)
         return self._columns[name]
 
-    def frame(self, names: list[str]) -> pl.DataFrame:
+    def frame(self, names: Sequence[str]) -> pl.DataFrame:
         """Several columns."""
         return pl.DataFrame([self.column(name).alias(name) for name in names])
 
@@ -105,7 +99,7 @@ class Sheet:
             self._columns[name] = self.given[name]()
         elif name in steps.domain:
             domain = steps.domain[name]
-            self._columns[name] = self._table(domain).column(name, self._place(domain))
+            self._columns[name] = self._table(domain).column(name, self._entries(domain))
         elif name in steps.layer:
             self._make_layer(steps.layers[steps.layer[name]])
         else:
@@ -119,21 +113,17 @@ class Sheet:
         self._columns |= found.to_dict()
 
     def _word(self, name: str) -> NDArray[Any]:
-        """The array that a word computes: the places of labels among all levels, if they are few."""
+        """The array that a word computes; of labels that are looked up, their places among the levels."""
         if name not in self._words:
-            word = self._steps.of[name]
-            assert isinstance(word, Word)
-            of = self._codes if word.axis == "label" and self.labels is not None else self._numbers_for(word)
-            self._words[name] = word.function(self.runs, *(of(x) for x in word.of))
+            word = self._steps.words[name]
+            looked_up = word.axis == "label" and LABELS in self.places
+            arrays = (self._label_places(x) if looked_up else self.numbers(x, word.nothing) for x in word.of)
+            self._words[name] = word.function(self.runs, *arrays)
         return self._words[name]
 
-    def _numbers_for(self, word: Word) -> Callable[[str], NDArray[Any]]:
-        return lambda name: self.numbers(name, word.nothing)
-
-    def _codes(self, name: str) -> NDArray[np.integer[Any]]:
-        """The places of labels among all levels."""
-        assert self.labels is not None
-        return self.labels.codes if name == LABELS else Labels.of(self.labels.levels, self.numbers(name, 0.0)).codes
+    def _label_places(self, name: str) -> Places:
+        """The places of a column of labels among the levels."""
+        return self.places[name] if name in self.places else places_among(self.levels, self.numbers(name, 0.0))
 
     # -------------------------------------------------------------------------------------------------- look-ups
 
@@ -145,62 +135,53 @@ class Sheet:
     @cached_property
     def _steps(self) -> Steps:
         most = max(FEW_ENTRIES, self.runs.rows // ROWS_PER_ENTRY)
-        by_label, by_rank = self.labels is not None, self.rank is not None and self.depth <= most
-        by_pair = by_label and by_rank and self._entries(Domain(LABELS, RANKS)) <= most
+        by_label, by_rank = LABELS in self.places, RANKS in self.places and self.depth <= most
+        by_pair = by_label and by_rank and self._size(Domain(LABELS, RANKS)) <= most
         return steps_of(self.needed, LookedUp(by_label, by_rank, by_pair))
 
-    def _entries(self, domain: Domain) -> int:
-        levels = 1 if domain.label is None or self.labels is None else len(self.labels.levels)
+    def _size(self, domain: Domain) -> int:
+        """The number of entries of a table."""
+        levels = 1 if domain.label is None else len(self.levels)
         return levels * (1 if domain.rank is None else self.depth + 1)
 
-    def _place(self, domain: Domain) -> Integers:
-        """The place of each row in the table of a domain."""
-        if domain not in self._places:
-            self._places[domain] = self._place_of(domain)
-        return self._places[domain]
+    def _entries(self, domain: Domain) -> Places:
+        """The entry of each row in the table of a domain."""
+        if domain not in self._entry_of_row:
+            found = [self._place(axis).astype(np.intp) for axis in (domain.label, domain.rank) if axis is not None]
+            entry = found[0] if len(found) == 1 else found[0] * (self.depth + 1) + found[1]
+            self._entry_of_row[domain] = entry
+        return self._entry_of_row[domain]
 
-    def _place_of(self, domain: Domain) -> Integers:
-        if domain.label is None:
-            rank = self.rank if domain.rank == RANKS else self._word(str(domain.rank))
-            assert rank is not None
-            return rank
-        if domain.rank is None:
-            assert self.labels is not None
-            codes = self.labels.codes if domain.label == LABELS else self._word(domain.label)
-            return codes.astype(np.intp)
-        return self._place(Domain(label=domain.label)) * (self.depth + 1) + self._place(Domain(rank=domain.rank))
+    def _place(self, axis: str) -> Places:
+        """The place of each row's label or rank among all that there may be."""
+        return self.places[axis] if axis in self.places else self._word(axis)
 
     def _table(self, domain: Domain) -> Table:
-        if domain not in self._tables:
-            self._tables[domain] = self._kept_table(domain)
-        return self._tables[domain]
-
-    def _kept_table(self, domain: Domain) -> Table:
-        """The table of a domain; one of few entries is kept."""
-        kept, key = self._steps.tables, (domain, self.depth)
-        few = (self.labels is None or self.labels.are_whole) and self._entries(domain) <= FEW_ENTRIES
-        if not few:
-            return self._new_table(domain)
-        if key not in kept:
-            kept[key] = self._new_table(domain)
-        return kept[key]
+        """The table of a domain; one of few entries, which other rows have as well, is kept."""
+        key, size = (domain, self.depth), self._size(domain)
+        known = domain.label is None or are_whole(self.levels)  # by the number of levels, which formulas know
+        tables = self._steps.tables if known and size <= FEW_ENTRIES else self._tables
+        if key not in tables:
+            tables[key] = self._new_table(domain)
+        return tables[key]
 
     def _new_table(self, domain: Domain) -> Table:
         """The values of columns for all labels, all ranks or all pairs of them, by their own expressions."""
-        rows, wanted = pl.LazyFrame(self._axes(domain)), self._steps.wanted[domain]
+        wanted = self._steps.wanted[domain]
+        rows = self._axes(domain).lazy()
         for columns in in_layers(behind(wanted, self._steps)):
             rows = rows.with_columns_seq(**columns)
         return Table(self.run(rows.select(wanted)))
 
-    def _axes(self, domain: Domain) -> dict[str, pl.Series]:
+    def _axes(self, domain: Domain) -> pl.DataFrame:
         """The labels and ranks of a domain's entries."""
-        rank = pl.Series([None, *range(1, self.depth + 1)], dtype=pl.Float64)
-        if domain.label is None or self.labels is None:
-            return {str(domain.rank): rank}
-        levels = self.labels.levels
-        if domain.rank is None:
-            return {domain.label: pl.Series(levels)}
-        return {
-            domain.label: pl.Series(np.repeat(levels, len(rank))),
-            domain.rank: pl.concat([rank] * len(levels)),
-        }
+        levels, ranks = self.levels, np.arange(self.depth + 1.0)
+        if domain.label is not None and domain.rank is not None:
+            levels, ranks = np.repeat(levels, len(ranks)), np.tile(ranks, len(levels))
+        columns = []
+        if domain.label is not None:
+            columns.append(pl.Series(domain.label, levels))
+        if domain.rank is not None:
+            rank = pl.Series(domain.rank, ranks)
+            columns.append(rank.set(rank == 0, None))
+        return pl.DataFrame(columns)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from .._support.floats import Integers, NDArray, np
+from .._support.floats import NDArray, np
 from .._words.in_arrays import Word, numbers
 from .._words.sorted_rows import LABEL, RANK, Needed, in_layers, is_by_row, read_by, roots
 
@@ -37,7 +37,7 @@ class Table:
             self._numbers[key] = numbers(self.values[name], nothing)
         return self._numbers[key]
 
-    def column(self, name: str, place: Integers) -> pl.Series:
+    def column(self, name: str, place: NDArray[Any]) -> pl.Series:
         """A column for rows at some places."""
         values = self.values[name]
         if values.has_nulls():
@@ -60,8 +60,8 @@ class Steps:
 
     Attributes
     ----------
-    of
-        Each of them, by name.
+    expressions, words
+        How each of them is computed, by name.
     domain
         Those that are functions of label and rank alone.
     wanted
@@ -74,7 +74,8 @@ class Steps:
         Tables of few entries, by domain and largest rank.
     """
 
-    of: Mapping[str, pl.Expr | Word]
+    expressions: Mapping[str, pl.Expr]
+    words: Mapping[str, Word]
     domain: Mapping[str, Domain]
     wanted: Mapping[Domain, list[str]]
     layers: list[dict[str, pl.Expr]]
@@ -101,11 +102,11 @@ def _steps(needed: Needed, by: LookedUp) -> Steps:
     for name in dict.fromkeys(read):
         if name in domain:
             wanted.setdefault(domain[name], []).append(name)
-    layers = [
-        {name: x for name, x in layer.items() if not isinstance(x, Word)} for layer in in_layers(on_rows)
-    ]
+    expressions = {name: x for name, x in of.items() if isinstance(x, pl.Expr)}
+    words = {name: x for name, x in of.items() if isinstance(x, Word)}
+    layers = [{name: expressions[name] for name in layer if name in expressions} for layer in in_layers(on_rows)]
     layer_of = {name: i for i, layer in enumerate(layers) for name in layer}
-    return Steps(of, domain, wanted, layers, layer_of)
+    return Steps(expressions, words, domain, wanted, layers, layer_of)
 
 
 def behind(names: Sequence[str], steps: Steps) -> dict[str, pl.Expr]:
@@ -113,10 +114,10 @@ def behind(names: Sequence[str], steps: Steps) -> dict[str, pl.Expr]:
     found, left = set[str](), [*names]
     while left:
         name = left.pop()
-        if name not in found and isinstance(steps.of.get(name), pl.Expr):
+        if name not in found and name in steps.expressions:
             found.add(name)
-            left += read_by(steps.of[name])
-    return {name: x for name, x in steps.of.items() if name in found and isinstance(x, pl.Expr)}
+            left += steps.expressions[name].meta.root_names()
+    return {name: x for name, x in steps.expressions.items() if name in found}
 
 
 def _domains(of: Mapping[str, pl.Expr | Word], by: LookedUp) -> dict[str, Domain]:

@@ -35,7 +35,8 @@ def in_order(values: NDArray[N]) -> NDArray[N]:
 
 
 def _by_polars(values: NDArray[N]) -> NDArray[N]:
-    return pl.Series(values).sort(multithreaded=False).to_numpy(writable=True)
+    found: NDArray[N] = pl.Series(values).sort(multithreaded=False).to_numpy(writable=True)
+    return found
 
 
 @cache
@@ -86,7 +87,8 @@ def rising(values: NDArray[Any]) -> Codes:
         bits = (values.astype(np.float64) + 0.0).view(np.int64)  # turns -0.0 into 0.0
         if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
             bits ^= (bits >> 63) & np.int64(2**63 - 1)
-    return np.subtract(bits, bits.min(initial=np.iinfo(np.int64).max), out=bits).view(np.uint64)
+    found: Codes = np.subtract(bits, bits.min(initial=np.iinfo(np.int64).max), out=bits).view(np.uint64)
+    return found
 
 
 def tied_with(again: Booleans) -> Booleans:
@@ -110,4 +112,5 @@ def with_places(numbers: Codes) -> tuple[Codes, NDArray[np.uint32]]:
 def falling(values: NDArray[Any]) -> Codes:
     """Whole numbers from 0 on that fall as the numbers rise."""
     found = rising(values)
-    return np.subtract(found.max(initial=0), found, out=found)
+    np.subtract(found.max(initial=0), found, out=found)
+    return found

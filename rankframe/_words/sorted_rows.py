@@ -175,19 +175,13 @@ class Needed:
     def _leave_out_unused(self) -> None:
         """Leave out columns and sums of which neither a value nor a refusal is made."""
         used = roots([*self.values.values(), *self._bad])
-        for columns in (self.sums, self.maxima):
-            for name in columns.keys() - used:
-                del columns[name]
-            used |= roots(columns.values())
-        for name in reversed([*self.late]):
-            if name not in used:
-                del self.late[name]
-            else:
-                used |= roots([self.late[name]])
-        for columns in (self.early, self.source):
-            for name in columns.keys() - used:
-                del columns[name]
-            used |= roots(columns.values())
+        several: list[dict[str, Any]] = [self.sums, self.maxima, self.late, self.early, self.source]
+        for columns in several:
+            for name in reversed([*columns]):  # a column reads those before it
+                if name in used:
+                    used.update(read_by(columns[name]))
+                else:
+                    del columns[name]
 
     @property
     def _bad(self) -> list[pl.Expr]:
@@ -200,7 +194,9 @@ class Needed:
 
     @cached_property
     def _read(self) -> set[str]:
-        columns = [self.source, self.early, self.late, self.sums, self.maxima, self.values]
+        columns: list[Mapping[str, Any]] = [
+            self.source, self.early, self.late, self.sums, self.maxima, self.values,
+        ]  # fmt: skip
         return roots([*self._bad, *(x for named in columns for x in named.values())])
 
     @cached_property
@@ -230,7 +226,7 @@ class Needed:
             rows = rows.with_columns_seq(**columns)
         return rows
 
-    def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr], known_by: bytes = b"") -> pl.Expr:
+    def _once(self, kind: str, x: pl.Expr, into: dict[str, Any], known_by: bytes = b"") -> pl.Expr:
         key = kind, known_by or x.meta.serialize()
         if key not in self._names:
             self._names[key] = f"#{len(self._names)}"
