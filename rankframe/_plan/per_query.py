@@ -254,7 +254,8 @@ def takes_largest_label(setup: Setup, schema: pl.Schema, call: Call) -> bool:
     """Whether the formula of a call takes the largest label of the whole table."""
     if call.metric.over != "documents" or not call.labels:
         return False
-    if call.metric.own and "max_label" not in call.metric.parameters:
+    given = call.arguments.get("max_label") is not None
+    if call.metric.own and (given or "max_label" not in call.metric.parameters):
         return False
     policies, meant = setup.resolve(call)
     table = Columns.of(policies.changed(subtopic=None, subtopic_weight=None), schema)

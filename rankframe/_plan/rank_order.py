@@ -175,8 +175,7 @@ def numbered(ids: pl.DataFrame) -> Queries:
         return _one_by_one(ids.to_series())
     value = _whole_ids(ids)
     if value is not None:
-        step = np.diff(value)
-        starts = None if step.min(initial=0) < 0 else np.concatenate([[0], np.flatnonzero(step) + 1])
+        starts = None if (value[1:] < value[:-1]).any() else starts_of(value)
     elif any(x.is_nested() for x in ids.dtypes):
         return _by_group(ids)
     else:
@@ -271,8 +270,12 @@ def _below(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
         return _places(key, falls)
     value = physical.fill_null(0).to_numpy()
     below = falling(value) if falls else rising(value)
-    if there is not None:
-        below[~there] = below.max() + np.uint64(1)
+    if there is None:
+        return below
+    most = int(below.max())
+    if most == np.iinfo(np.uint64).max:  # no number is left for null
+        return _places(key, falls)
+    below[~there] = most + 1
     return below
 
 

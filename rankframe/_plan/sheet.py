@@ -147,7 +147,11 @@ class Sheet:
     def _entries(self, domain: Domain) -> Places:
         """The entry of each row in the table of a domain."""
         if domain not in self._entry_of_row:
-            found = [self._place(axis).astype(np.intp) for axis in (domain.label, domain.rank) if axis is not None]
+            found = [
+                self._place(axis).astype(np.intp, copy=False)
+                for axis in (domain.label, domain.rank)
+                if axis is not None
+            ]
             entry = found[0] if len(found) == 1 else found[0] * (self.depth + 1) + found[1]
             self._entry_of_row[domain] = entry
         return self._entry_of_row[domain]

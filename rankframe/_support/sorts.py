@@ -84,7 +84,7 @@ def rising(values: NDArray[Any]) -> Codes:
     if values.dtype.kind == "i":
         bits = values.astype(np.int64)
     else:
-        bits = (values.astype(np.float64) + 0.0).view(np.int64)  # turns -0.0 into 0.0
+        bits = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # turns -0.0 into 0.0
         if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
             bits ^= (bits >> 63) & np.int64(2**63 - 1)
     found: Codes = np.subtract(bits, bits.min(initial=np.iinfo(np.int64).max), out=bits).view(np.uint64)

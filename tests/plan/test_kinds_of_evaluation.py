@@ -32,7 +32,7 @@ LABELS: dict[str, Callable[[random.Random], float | None]] = {
     "few whole numbers": lambda r: r.choice([0, 0, 0, 1, 2, 3]),
     "negative and null": lambda r: r.choice([None, -1, -2, 0, 1, 4]),
     "a few fractions": lambda r: r.choice([None, 0.0, 0.5, 1.0, 1.25, 3.5]),
-    "as many fractions as whole numbers to the last": lambda r: r.choice([0.0, 0.5, 2.0]),
+    "as many fractions as whole numbers to the last": lambda r: r.choice([0.0, 0.5, 1.5, 3.0]),
     "many fractions": lambda r: r.choice([0.0, -0.0, r.random(), 1 + r.random(), 2 + 1e-12 * r.random()]),
     "huge": lambda r: r.choice([0, 1, 255, 256, 800]),
 }
