@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,7 +84,7 @@ class Word:
 
 def numbers(column: pl.Series, nothing: float) -> NDArray[Any]:
     """The values of a column of numbers or truths, with a value for null."""
-    if column.dtype == pl.Boolean:
+    if column.dtype == pl.Boolean and not math.isnan(nothing):
         return (column.fill_null(bool(nothing)) if column.has_nulls() else column).to_numpy()
     column = column if column.dtype == pl.Float64 else column.cast(pl.Float64)
     return (column.fill_null(nothing) if column.has_nulls() else column).to_numpy()
