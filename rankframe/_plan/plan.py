@@ -164,8 +164,8 @@ class Part:
         return pl.Series(np.full(len(label), largest, dtype=np.float64))
 
     def _gathered(self, x: pl.Expr, row: pl.Series) -> pl.Series:
-        """An expression over the table's columns at some rows."""
-        return self.frame.select_seq(x.alias("#")).to_series()[row]
+        """An expression over the table's columns, or one value for all rows, at some rows."""
+        return self.frame.with_columns_seq(x.alias("#"))["#"][row]
 
 
 def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
