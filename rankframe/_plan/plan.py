@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._support.floats import Floats, Integers, NDArray, np
+from .._support.floats import Booleans, Floats, Integers, NDArray, np
 from .._table.background import NO_TABLES
 from .._table.columns import Columns, failed, failing, naming
 from .._table.setup import Setup
@@ -38,6 +38,8 @@ from ..errors import InvalidData, InvalidOption, on, option
 from .rank_order import RankOrder, column_of, with_gain
 from .sheet import Column, Places, Sheet, are_whole, places_among
 from .steps import LABELS, RANKS
+
+Rows: TypeAlias = "NDArray[np.uint32]"
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
@@ -107,21 +109,20 @@ class Part:
             row, label = row.take(place), label.take(place)
             runs = Runs(np.searchsorted(place, starts), len(row))
             position = place + (1 - ends).take(runs.number)
-        number = pl.Series(row)
         given: dict[str, Column] = {
-            "#row": lambda: number,
+            "#row": lambda: pl.Series(row),
             "#query": lambda: pl.Series(runs.number).set_sorted(),
             "#position": lambda: pl.Series(position),
-            "#score": lambda: order.score[number],
-            "#rank": lambda: self._rank(number, position),
+            "#score": lambda: order.score[pl.Series(row)],
+            "#rank": lambda: self._rank(row, position),
             "#label": lambda: pl.Series(self._worth(label)),
             "#largest": lambda: self._largest(self._worth(label)),
-            "#raw": partial(self._gathered, _raw(self.table).cast(pl.Float64), number),
+            "#raw": lambda: self._gathered(_raw(self.table).cast(pl.Float64), row),
         }
-        given |= {name: partial(self._gathered, x, number) for name, x in columns.items()}
+        given |= {name: partial(self._gathered, x, row) for name, x in columns.items()}
         places = {LABELS: label}
         if self.table.given_rank is None:
-            places[RANKS] = position if order.complete else position * order.score[number].is_not_null().to_numpy()
+            places[RANKS] = position if order.complete else position * self._retrieved(row)
         return self._sheet(needed, runs, given, places)
 
     def _by_policies(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
@@ -151,21 +152,25 @@ class Part:
         """The labels of places among the levels, or themselves."""
         return self.levels.take(label) if len(self.levels) else label.astype(np.float64)
 
-    def _rank(self, row: pl.Series, position: Integers) -> pl.Series:
+    def _rank(self, row: Rows, position: Integers) -> pl.Series:
         """The rank of rows: as given, or their position."""
         if self.table.given_rank is not None:
-            return column_of(self.frame, self.table.given_rank)[row]
+            return column_of(self.frame, self.table.given_rank)[pl.Series(row)]
         rank = pl.Series(position.astype(np.float64))
-        return rank if self.order.complete else rank.set(self.order.score[row].is_null(), None)
+        return rank if self.order.complete else rank.set(pl.Series(~self._retrieved(row)), None)
+
+    def _retrieved(self, row: Rows) -> Booleans:
+        """Whether the documents of rows were retrieved."""
+        return self.order.score.is_not_null().to_numpy().take(row)
 
     def _largest(self, label: Floats) -> pl.Series:
         """The largest label of the table, on each row."""
         largest = label.max(initial=0) if self.largest is None else self.largest
         return pl.Series(np.full(len(label), largest, dtype=np.float64))
 
-    def _gathered(self, x: pl.Expr, row: pl.Series) -> pl.Series:
+    def _gathered(self, x: pl.Expr, row: Rows) -> pl.Series:
         """An expression over the table's columns, or one value for all rows, at some rows."""
-        return self.frame.with_columns_seq(x.alias("#"))["#"][row]
+        return self.frame.with_columns_seq(x.alias("#"))["#"][pl.Series(row)]
 
 
 def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
@@ -234,8 +239,8 @@ _cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the
 def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of the cost of a group_by."""
     sheet = part.sheet(needed)
-    first = pl.Series(sheet.runs.starts.astype(np.uint32))
-    found = [sheet.column(name)[first].alias(name) for name in needed.constant]
+    first = sheet.runs.starts.astype(np.uint32)
+    found = [sheet.column(name)[pl.Series(first)].alias(name) for name in needed.constant]
     found += [pl.Series(name, sheet.add_up(name, 0.0, np.add)) for name in needed.sums]
     for name in [*needed.maxima, *needed.flags]:
         found.append(pl.Series(name, sheet.add_up(name, math.nan, np.fmax), nan_to_null=True))

@@ -192,15 +192,10 @@ def numbered(ids: pl.DataFrame) -> Queries:
 
 def _one_by_one(ids: pl.Series) -> Queries:
     """Number ids in Python, which takes as long for a few thousand as one call of Polars."""
-    values = ids.to_list()
     numbers: dict[str | None, int] = {}
-    first: list[int] = []
-    for row, value in enumerate(values):
-        if value not in numbers:
-            numbers[value] = len(first)
-            first.append(row)
-    number = np.array([numbers[value] for value in values], dtype=np.uint32)
-    return Queries(number, np.array(first, dtype=np.uint32))
+    number = np.array([numbers.setdefault(value, len(numbers)) for value in ids.to_list()], dtype=np.int64)
+    first = np.diff(np.maximum.accumulate(number), prepend=-1).nonzero()[0]
+    return Queries(number, first.astype(np.uint32))
 
 
 MOST_RUNS = 3 / 4

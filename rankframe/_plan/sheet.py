@@ -163,11 +163,15 @@ class Sheet:
     def _table(self, domain: Domain) -> Table:
         """The table of a domain; one of few entries, which other rows have as well, is kept."""
         key, size = (domain, self.depth), self._size(domain)
-        known = domain.label is None or are_whole(self.levels)  # by the number of levels, which formulas know
-        tables = self._steps.tables if known and size <= FEW_ENTRIES else self._tables
+        tables = self._steps.tables if (domain.label is None or self._are_known) and size <= FEW_ENTRIES else self._tables
         if key not in tables:
             tables[key] = self._new_table(domain)
         return tables[key]
+
+    @cached_property
+    def _are_known(self) -> bool:
+        """Whether formulas know the levels: by their number, as they are whole."""
+        return are_whole(self.levels)
 
     def _new_table(self, domain: Domain) -> Table:
         """The values of columns for all labels, all ranks or all pairs of them, by their own expressions."""
