@@ -84,18 +84,10 @@ class RankOrder:
         found[self.number[row]] = True
         return pl.Series(found)
 
-    def rows(self, place: NDArray[np.int64] | None = None) -> pl.DataFrame:
-        """The rows, or those at some places: number of query and row of the frame, from 0 on, position, from 1 on, and score.
-
-        Each query has such a place.
-        """
-        row, starts = self.row, self.ends[:-1]
-        if place is None:
-            place = np.arange(len(row))
-        else:
-            row, starts = row.take(place), np.searchsorted(place, starts)
-        query, number = run_of_rows(starts, len(row)), pl.Series("#row", row)
-        position = pl.Series("#position", place + (1 - self.ends).take(query))
+    def rows(self) -> pl.DataFrame:
+        """The rows: number of query and row of the frame, from 0 on, position, from 1 on, and score."""
+        query, number = run_of_rows(self.ends[:-1], len(self.row)), pl.Series("#row", self.row)
+        position = pl.Series("#position", np.arange(len(query)) + (1 - self.ends).take(query))
         return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score[number]])
 
 

@@ -163,7 +163,9 @@ class Sheet:
     def _table(self, domain: Domain) -> Table:
         """The table of a domain; one of few entries, which other rows have as well, is kept."""
         key, size = (domain, self.depth), self._size(domain)
-        tables = self._steps.tables if (domain.label is None or self._are_known) and size <= FEW_ENTRIES else self._tables
+        tables = (
+            self._steps.tables if (domain.label is None or self._are_known) and size <= FEW_ENTRIES else self._tables
+        )
         if key not in tables:
             tables[key] = self._new_table(domain)
         return tables[key]

@@ -306,9 +306,6 @@ class SortedRows(Rows):
     def once(self, x: pl.Expr) -> pl.Expr:
         return x if x.meta.is_column() else self.needed.column(self.each(x))
 
-    def _column(self, x: pl.Expr) -> pl.Expr:
-        return x if x.meta.is_column() else self.needed.column(x)
-
     def along(self, x: pl.Expr) -> pl.Expr:
         return self.needed.column(x.over(self.needed.key, mapping_strategy="explode"))  # rows stay where they are
 
@@ -339,10 +336,10 @@ class SortedRows(Rows):
         return self.needed.word(places, axis="rank")
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
-        return self.needed.word(product_before, self._column(x), nothing=1.0)
+        return self.needed.word(product_before, self.once(x), nothing=1.0)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
-        return self.needed.of_query(x, "sum", self.needed.word(sum_of_query, self._column(x)))
+        return self.needed.of_query(x, "sum", self.needed.word(sum_of_query, self.once(x)))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.needed.of_query(x, "max")
@@ -362,7 +359,7 @@ class SortedRows(Rows):
 
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
         if not of_all or not self.needed.gains_only:
-            return self.needed.word(count_so_far, self._column(rows))
+            return self.needed.word(count_so_far, self.once(rows))
         # a count over the table, minus that before the query, needs no window
         so_far = pl.when(rows).then(1).cum_count().cast(pl.Int64)
         return self.needed.before_drop((so_far - (so_far - rows).gather(FIRST_ROW)).cast(pl.Float64))
@@ -387,7 +384,7 @@ class SortedRows(Rows):
         return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
 
     def falling(self, label: pl.Expr) -> pl.Expr:
-        falling = self.needed.word(falling_labels, self._column(label), axis="label")
+        falling = self.needed.word(falling_labels, self.once(label), axis="label")
         self._labels.add(falling.meta.output_name())
         return falling
 
