@@ -19,8 +19,11 @@ Codes: TypeAlias = "NDArray[np.uint64]"
 CODE_BITS = 64
 """Bits per code: the number of the group, the leading bits of a row's own number, and its place."""
 
-FEW = 2**13
-"""The most numbers that NumPy sorts without a comparison of the two."""
+FEW = 2**11
+"""The most numbers that NumPy sorts, as a call of Polars takes longer."""
+
+OF_SAMPLE = 2**13
+"""The numbers by which the two are compared."""
 
 ROUNDS = 3
 """How often each sorts a sample, of which the least time counts."""
@@ -42,7 +45,7 @@ def _by_polars(values: NDArray[N]) -> NDArray[N]:
 @cache
 def polars_is_faster() -> bool:
     """Whether Polars sorts a sample faster, on this processor, than NumPy."""
-    sample = np.random.default_rng(0).integers(0, 2**63, FEW, dtype=np.uint64)
+    sample = np.random.default_rng(0).integers(0, 2**63, OF_SAMPLE, dtype=np.uint64)
     by_polars = min(_seconds(_by_polars, sample) for _ in range(ROUNDS))
     return by_polars < min(_seconds(np.sort, sample) for _ in range(ROUNDS))
 
