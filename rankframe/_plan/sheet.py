@@ -17,7 +17,7 @@ from .steps import LABELS, RANKS, Domain, LookedUp, Steps, Table, behind, steps_
 FEW_ENTRIES = 2**12
 """The most entries of a table that is made for few rows, and kept for further ones."""
 
-ROWS_PER_ENTRY = 4
+ROWS_PER_ENTRY = 2
 """The fewest rows for each entry of a larger table."""
 
 Column = Callable[[], pl.Series]
@@ -129,8 +129,8 @@ class Sheet:
 
     @cached_property
     def depth(self) -> int:
-        """The largest rank of tables: a power of 2, so that further rows find the same tables."""
-        return int(1 << max(self.longest - 1, 0).bit_length())
+        """The largest rank of tables: a power of 2 where tables are kept, so that further rows find the same ones."""
+        return self.longest if self.longest > FEW_ENTRIES else int(1 << max(self.longest - 1, 0).bit_length())
 
     @cached_property
     def _steps(self) -> Steps:
