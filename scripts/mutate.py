@@ -53,7 +53,7 @@ def _verbs(room: str, *names: str) -> tuple[str, ...]:
 
 
 AREAS = {
-    "plan": Area(36, ("_plan/*.py",), ("tests/plan", "tests/lazy", "tests/metrics")),
+    "plan": Area(36, ("_plan/*.py", "_support/sorts.py"), ("tests/plan", "tests/lazy", "tests/metrics")),
     "words": Area(30, ("_words/*.py",), ("tests/words", "tests/metrics", "tests/plan", "tests/fusion", "tests/items")),
     "metrics": Area(32, ("metrics/*.py",), ("tests/metrics", "tests/catalog", "tests/items")),
     "fusions": Area(

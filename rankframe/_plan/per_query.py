@@ -179,7 +179,7 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     for some in (gains_only, others):
         if some:
             needed = run_formulas(some, part.table.setup, part.top)
-            found = add_up(part, needed).lazy().select_seq("#query", *guarded(needed))
+            found = add_up(part, needed).lazy().select_seq(*guarded(needed))
             values |= collect(found, frame, setup, optimized=False).to_dict()
     queries = queries_of(frame, setup, part.order)
     return pl.DataFrame([*queries, *map(values.__getitem__, dict.fromkeys([call.text for call in calls]))])
@@ -191,8 +191,8 @@ def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
     order = in_rank_order(frame, table)
     keep(frame, table.setup, order)
     refuse_faults(frame, setup, table, order)
-    labels, top = labels_of(frame[setup.roles.label])
-    return Part(frame, table, order, labels, top, largest, partial(collect, frame=frame, setup=setup))
+    labels, levels = labels_of(frame[setup.roles.label])
+    return Part(frame, table, order, labels, levels, largest, partial(collect, frame=frame, setup=setup))
 
 
 def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Series:
@@ -211,7 +211,7 @@ def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Seri
 def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFrame:
     """The keys of the queries; of a part also the column `ROW`."""
     names = [*setup.roles.query, *([ROW] if ROW in frame.columns else [])]
-    return pl.DataFrame([frame[name].gather(order.first) for name in names])
+    return frame[names][order.first]
 
 
 def refuse_faults(
@@ -254,7 +254,8 @@ def takes_largest_label(setup: Setup, schema: pl.Schema, call: Call) -> bool:
     """Whether the formula of a call takes the largest label of the whole table."""
     if call.metric.over != "documents" or not call.labels:
         return False
-    if call.metric.own and "max_label" not in call.metric.parameters:
+    given = call.arguments.get("max_label") is not None
+    if call.metric.own and (given or "max_label" not in call.metric.parameters):
         return False
     policies, meant = setup.resolve(call)
     table = Columns.of(policies.changed(subtopic=None, subtopic_weight=None), schema)

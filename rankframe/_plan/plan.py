@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._support.floats import NDArray, np
+from .._support.floats import Booleans, Floats, Integers, NDArray, np
 from .._table.background import NO_TABLES
 from .._table.columns import Columns, failed, failing, naming
 from .._table.setup import Setup
 from .._words.expected_ties import Expectation
 from .._words.group_rows import GroupRows
+from .._words.in_arrays import Runs
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import (
     HAS_LABELS,
-    LARGEST_LABEL,
     OF_LABEL,
     POSITION,
     QUERY,
@@ -32,9 +32,14 @@ from .._words.sorted_rows import (
     Needed,
     SortedRows,
     listed,
+    roots,
 )
 from ..errors import InvalidData, InvalidOption, on, option
 from .rank_order import RankOrder, column_of, with_gain
+from .sheet import Column, Places, Sheet, are_whole, places_among
+from .steps import LABELS, RANKS
+
+Rows: TypeAlias = "NDArray[np.uint32]"
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
@@ -52,9 +57,9 @@ class Part:
     order
         Its rows in rank order.
     labels
-        The label of each row, 0 for one that adds nothing.
-    top
-        The largest of them, if they are few whole numbers; else None.
+        The label of each row, 0 for one that adds nothing; its place among the `levels`, if there are few.
+    levels
+        The different labels, rising from 0; whole ones without a gap; none if they are many.
     largest
         The largest label of the whole table, if this is a part of it and its values depend on it; else None.
     run
@@ -65,9 +70,14 @@ class Part:
     table: Columns
     order: RankOrder
     labels: NDArray[Any]
-    top: int | None
+    levels: Floats
     largest: float | None
     run: Callable[[pl.LazyFrame], pl.DataFrame]
+
+    @property
+    def top(self) -> int | None:
+        """The largest label, if labels are few whole numbers; else None."""
+        return len(self.levels) - 1 if are_whole(self.levels) else None
 
     @property
     def has_labels(self) -> pl.Series:
@@ -76,44 +86,91 @@ class Part:
         if label.has_nulls():
             found = self.order.queries_with(label.is_not_null().to_numpy())
         else:
-            found = pl.repeat(True, len(self.order.first), eager=True)
+            found = pl.Series(np.ones(len(self.order.first), dtype=np.bool_))
         return found.alias(HAS_LABELS.meta.output_name())
 
-    def rows(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> pl.DataFrame:
-        """The rows that the formulas look at, in rank order, with the columns that they read; `carry` are further columns."""
+    def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
+        """The rows that the formulas look at, in rank order; `carry` are columns of the table that are read besides theirs."""
         policies = self.table.setup.policies
         plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
         one_order = not (policies.tie_rule.averages or policies.tie_rule.shares)
-        if plain and one_order and not needed.early:
-            rows = self._plain_rows(needed, carry or {})
-        else:
-            lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
-            lazy = lazy.with_columns(**needed.early) if needed.early else lazy
-            lazy = lazy.filter(listed(tied=not one_order)) if needed.gains_only else lazy
-            rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
-        if needed.reads(LARGEST_LABEL):
-            largest = rows["#label"].max() if self.largest is None else self.largest
-            rows = rows.with_columns(pl.lit(largest, pl.Float64).alias("#largest"))
-        return rows
+        make = self._plain if plain and one_order and not needed.early else self._by_policies
+        return make(needed, {**(carry or {}), **needed.source})
 
-    def _plain_rows(self, needed: Needed, carry: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    def _plain(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
         """The rows, without those that add nothing, if the policies leave ranks and labels as they are."""
-        label, place = self.labels.take(self.order.row), None
-        if needed.gains_only:
-            place = with_gain(label, self.order.ends[:-1])
-            label = label.take(place)
-        rows = self.order.rows(place)
-        raw = {"#raw": _raw(self.table).cast(pl.Float64)} if needed.reads(RAW) else {}
-        columns = {**raw, **carry, **needed.source}
-        if columns:
-            rows = rows.hstack(self.frame.select_seq(**columns)[rows["#row"]])
+        order = self.order
+        row, starts, ends = order.row, order.ends[:-1], order.ends
+        label = self.labels.take(row)
+        runs = Runs(starts, len(row))
+        position = runs.place if not needed.gains_only else None
+        if position is None:
+            place = with_gain(label, starts)
+            row, label = row.take(place), label.take(place)
+            runs = Runs(np.searchsorted(place, starts), len(row))
+            position = place + (1 - ends).take(runs.number)
+        given: dict[str, Column] = {
+            "#row": lambda: pl.Series(row),
+            "#query": lambda: pl.Series(runs.number).set_sorted(),
+            "#position": lambda: pl.Series(position),
+            "#score": lambda: order.score[pl.Series(row)],
+            "#rank": lambda: self._rank(row, position),
+            "#label": lambda: pl.Series(self._worth(label)),
+            "#largest": lambda: self._largest(self._worth(label)),
+            "#raw": lambda: self._gathered(_raw(self.table).cast(pl.Float64), row),
+        }
+        given |= {name: partial(self._gathered, x, row) for name, x in columns.items()}
+        places = {LABELS: label}
+        if self.table.given_rank is None:
+            places[RANKS] = position if order.complete else position * self._retrieved(row)
+        return self._sheet(needed, runs, given, places)
+
+    def _by_policies(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
+        """The rows where policies, or counts of all rows, go before ranks and labels."""
+        rule = self.table.setup.policies.tie_rule
+        lazy = with_rank(self.order, self.frame, self.table, columns)
+        lazy = lazy.with_columns(**needed.early) if needed.early else lazy
+        lazy = lazy.filter(listed(tied=rule.averages or rule.shares)) if needed.gains_only else lazy
+        rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias(LABELS)))
+        label = rows[LABELS].to_numpy()
+        given: dict[str, Column] = {name: partial(rows.get_column, name) for name in rows.columns}
+        given["#largest"] = lambda: self._largest(label)
+        places: dict[str, Places] = {}
+        if len(self.levels):
+            places[LABELS] = places_among(self.levels, label)
+        if self.table.given_rank is None:
+            places[RANKS] = rows[RANKS].fill_null(0).to_numpy().astype(np.int64)
+        return self._sheet(needed, Runs(starts_of(rows["#query"].to_numpy()), len(rows)), given, places)
+
+    def _sheet(self, needed: Needed, runs: Runs, given: Mapping[str, Column], places: dict[str, Places]) -> Sheet:
+        if not len(self.levels):
+            places.pop(LABELS, None)
+        longest = int(np.diff(self.order.ends).max(initial=0))
+        return Sheet(needed, runs, given, places, self.levels, longest, self.run)
+
+    def _worth(self, label: NDArray[Any]) -> Floats:
+        """The labels of places among the levels, or themselves."""
+        return self.levels.take(label) if len(self.levels) else label.astype(np.float64)
+
+    def _rank(self, row: Rows, position: Integers) -> pl.Series:
+        """The rank of rows: as given, or their position."""
         if self.table.given_rank is not None:
-            rank = column_of(self.frame, self.table.given_rank).gather(rows["#row"])
-        else:
-            rank = rows["#position"].cast(pl.Float64)
-            if not self.order.complete:
-                rank = rank.set(rows["#score"].is_null(), None)
-        return rows.hstack([rank.alias("#rank"), pl.Series("#label", label.astype("float64"))])
+            return column_of(self.frame, self.table.given_rank)[pl.Series(row)]
+        rank = pl.Series(position.astype(np.float64))
+        return rank if self.order.complete else rank.set(pl.Series(~self._retrieved(row)), None)
+
+    def _retrieved(self, row: Rows) -> Booleans:
+        """Whether the documents of rows were retrieved."""
+        return self.order.score.is_not_null().to_numpy().take(row)
+
+    def _largest(self, label: Floats) -> pl.Series:
+        """The largest label of the table, on each row."""
+        largest = label.max(initial=0) if self.largest is None else self.largest
+        return pl.Series(np.full(len(label), largest, dtype=np.float64))
+
+    def _gathered(self, x: pl.Expr, row: Rows) -> pl.Series:
+        """An expression over the table's columns, or one value for all rows, at some rows."""
+        return self.frame.with_columns_seq(x.alias("#"))["#"][pl.Series(row)]
 
 
 def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
@@ -181,20 +238,15 @@ _cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the
 
 def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of the cost of a group_by."""
-    rows = part.rows(needed)
-    number = rows["#query"].to_numpy()
-    starts = starts_of(number)
-    sums = needed.compute(rows.lazy()).select_seq(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
-    found = part.run(sums)
-    columns = found[needed.constant][pl.Series(starts, dtype=pl.UInt32)].get_columns() if needed.constant else []
-    columns += [pl.Series("#query", number[starts]), part.has_labels]
-    for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *needed.flags], np.fmax, math.nan)):
-        for name in names:
-            numbers = found[name]
-            numbers = numbers if numbers.dtype == pl.Float64 else numbers.cast(pl.Float64)
-            numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
-            columns.append(pl.Series(name, add.reduceat(numbers.to_numpy(), starts), nan_to_null=add is np.fmax))
-    return pl.DataFrame(columns)
+    sheet = part.sheet(needed)
+    first = sheet.runs.starts.astype(np.uint32)
+    found = [sheet.column(name)[pl.Series(first)].alias(name) for name in needed.constant]
+    found += [pl.Series(name, sheet.add_up(name, 0.0, np.add)) for name in needed.sums]
+    for name in [*needed.maxima, *needed.flags]:
+        found.append(pl.Series(name, sheet.add_up(name, math.nan, np.fmax), nan_to_null=True))
+    if needed.reads(HAS_LABELS) or not found:
+        found.append(part.has_labels)
+    return pl.DataFrame(found)
 
 
 def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, empty: float | None) -> pl.DataFrame:
@@ -214,8 +266,11 @@ def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, 
 
 def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
-    rows = needed.compute(part.rows(needed, carry).lazy()).with_columns(**needed.flags)
-    rows = rows.with_columns(pl.lit(part.has_labels).gather(QUERY).alias(HAS_LABELS.meta.output_name()))
+    sheet = part.sheet(needed, carry)
+    read = {*roots(needed.values.values()), *roots(needed.undefined.values()), *needed.flags, "#label"}
+    own = HAS_LABELS.meta.output_name()
+    names = ["#query", "#rank", *carry, *sorted(read - {own, "#query", "#rank", *carry})]
+    rows = sheet.frame(names).lazy().with_columns(pl.lit(part.has_labels).gather(QUERY).alias(own))
     if answer == "rank":  # a row with a refused label is kept, so that it fails
         flagged = (pl.col(name).is_not_null() for name in needed.flags)
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *flagged))

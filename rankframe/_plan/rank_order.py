@@ -1,4 +1,4 @@
-"""Rank order: the rows of whole queries sorted by query and score, packed into 64-bit codes, which is far cheaper than comparing keys."""
+"""Rank order: the rows of whole queries sorted by query and score."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from .._support.floats import NDArray, np
+from .._support import sorts
+from .._support.floats import Booleans, Floats, NDArray, np
 from .._support.polars_versions import exploded
+from .._support.sorts import falling, in_groups, in_order, rising, sorted_in_groups, tied_with, with_places
 from .._table.columns import Columns
 from .._table.setup import Setup
+from .._words.in_arrays import run_of_rows
 from .._words.pairs import starts_of
 from ..errors import InvalidOption, on, option
-
-CODE_BITS = 64
-"""Bits per code: the query's number, the leading bits of the score, and the row's number."""
 
 IDS_PER_ROW = 4
 """The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
@@ -30,7 +30,10 @@ OF_QUERY = 0x9E3779B97F4A7C15
 """The factor of a query's number in the hash of query and value: 2^64 over the golden ratio, as in Fibonacci hashing."""
 
 LOOKED_UP_LABELS = 256
-"""Labels below this number, if all are whole, have their functions looked up."""
+"""The most different labels whose functions are looked up; whole ones are below this number."""
+
+FEW_ROWS = 2**11
+"""The most rows whose texts are numbered in Python."""
 
 WIDE = (pl.Int128, pl.UInt128)
 """Types of numbers that NumPy lacks."""
@@ -82,26 +85,11 @@ class RankOrder:
         found[self.number[row]] = True
         return pl.Series(found)
 
-    def rows(self, place: NDArray[np.int64] | None = None) -> pl.DataFrame:
-        """The rows, or those at some places: number of query and row of the frame, from 0 on, position, from 1 on, and score.
-
-        Each query has such a place.
-        """
-        row, starts = self.row, self.ends[:-1]
-        if place is None:
-            place = np.arange(len(row))
-        else:
-            row, starts = row.take(place), np.searchsorted(place, starts)
-        query, number = _run_of_rows(starts, len(row)), pl.Series("#row", row)
-        position = pl.Series("#position", place + (1 - self.ends).take(query))
-        return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score.gather(number)])
-
-
-def _run_of_rows(starts: NDArray[np.int64], rows: int) -> NDArray[np.uint32]:
-    """The number of each row's run, of runs that start at different rows, the first at row 0."""
-    run = np.zeros(rows, dtype=np.uint32)
-    run[starts[1:]] = 1
-    return np.cumsum(run, out=run)
+    def rows(self) -> pl.DataFrame:
+        """The rows: number of query and row of the frame, from 0 on, position, from 1 on, and score."""
+        query, number = run_of_rows(self.ends[:-1], len(self.row)), pl.Series("#row", self.row)
+        position = pl.Series("#position", np.arange(len(query)) + (1 - self.ends).take(query))
+        return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score[number]])
 
 
 class Queries(NamedTuple):
@@ -154,10 +142,12 @@ def keep(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> None:
 def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     score = column_of(frame, table.score).alias("#score")
     number, first = numbered(frame[list(table.setup.roles.query)])
-    codes = _codes(number, _from_the_top(score))
+    row, again = in_groups(number, _from_the_top(score))
     ends = np.zeros(len(first) + 1, dtype=np.int64)
     np.cumsum(np.bincount(number, minlength=len(first)), out=ends[1:])
-    return RankOrder(number, pl.Series(first), ends, _with_ties_in_order(codes, frame, table), score)
+    if again.any():
+        _put_ties_in_order(row, again, frame, table)
+    return RankOrder(number, pl.Series(first), ends, row, score)
 
 
 def refuse_shared_ranks(setup: Setup, what: str) -> None:
@@ -174,23 +164,31 @@ def column_of(frame: pl.DataFrame, x: pl.Expr) -> pl.Series:
 
 def numbered(ids: pl.DataFrame) -> Queries:
     """Number the different rows of `ids` by first appearance."""
+    if ids.height <= FEW_ROWS and ids.dtypes == [pl.String]:
+        return _one_by_one(ids.to_series())
     value = _whole_ids(ids)
     if value is not None:
-        step = np.diff(value)
-        starts = None if step.min(initial=0) < 0 else np.concatenate([[0], np.flatnonzero(step) + 1])
+        starts = None if (value[1:] < value[:-1]).any() else starts_of(value)
     elif any(x.is_nested() for x in ids.dtypes):
         return _by_group(ids)
     else:
         starts = starts_of_runs(ids)
     if starts is not None:
-        return Queries(_run_of_rows(starts, ids.height), starts.astype(np.uint32))
+        return Queries(run_of_rows(starts, ids.height), starts.astype(np.uint32))
     if value is not None:
         return _by_value(value)
     found = _by_hash(ids)
     # ids may differ although their hashes are the same
-    first, number = pl.Series(found.first), pl.Series(found.number)
-    same = all(column.gather(first).gather(number).equals(column) for column in ids)
-    return found if same else _by_group(ids)
+    first_like = pl.Series(found.first.take(found.number))
+    return found if ids[first_like].equals(ids) else _by_group(ids)
+
+
+def _one_by_one(ids: pl.Series) -> Queries:
+    """Number ids in Python, which takes as long for a few thousand as one call of Polars."""
+    numbers: dict[str | None, int] = {}
+    number = np.array([numbers.setdefault(value, len(numbers)) for value in ids.to_list()], dtype=np.int64)
+    first = np.diff(np.maximum.accumulate(number), prepend=-1).nonzero()[0]
+    return Queries(number, first.astype(np.uint32))
 
 
 MOST_RUNS = 3 / 4
@@ -230,62 +228,83 @@ def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
     hashes = number.astype(np.uint64)
     hashes *= np.uint64(OF_QUERY)
     hashes += value.hash().to_numpy()
-    hashes.sort()
+    hashes = in_order(hashes)
     return bool((hashes[1:] == hashes[:-1]).any())
 
 
-def _codes(number: NDArray[np.integer[Any]], score: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Sorted codes of query number, leading bits of the score, and row number; overwrites `score`."""
-    room = CODE_BITS - len(score).bit_length() - int(number.max(initial=0)).bit_length()
-    score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
-    score |= np.left_shift(number, room, dtype=np.int64).view(np.uint64)
-    return _sorted_with_rows(score)
+def _put_ties_in_order(row: NDArray[np.uint32], again: Booleans, frame: pl.DataFrame, table: Columns) -> None:
+    """Sort the rows that are not told apart from the row above them by the full keys, one after the other."""
+    tied = tied_with(again)
+    group, some = np.cumsum(~again, dtype=np.uint32)[tied], row[tied]
+    keys = table.order()
+    columns = {column for key, _ in keys for column in key.meta.root_names()}
+    rows, place = frame.select(columns)[pl.Series(some)], np.arange(len(some))
+    for key, falls in keys:
+        same = group[1:] == group[:-1]
+        below = _below(column_of(rows, key), falls).take(place)
+        if (same & (below[1:] != below[:-1])).any():
+            at = sorted_in_groups(group, below)
+            place, below = place.take(at), below.take(at)
+            changes = (group[1:] != group[:-1]) | (below[1:] != below[:-1])
+            group = np.cumsum(np.concatenate([[True], changes]), dtype=np.uint32)
+    row[tied] = some[place]
 
 
-def _sorted_with_rows(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Append row numbers to the values as low bits, and sort them; overwrites `values`."""
-    values <<= np.uint64(len(values).bit_length())
-    values |= np.arange(len(values), dtype=np.uint64)
-    values.sort()
-    return values
+def _below(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
+    """Whole numbers that rise in the order of a sort key, from 0 on, null last; equal values share one."""
+    there = key.is_not_null().to_numpy() if key.has_nulls() else None
+    physical = key.to_physical()
+    if physical.dtype in WIDE or not (physical.dtype.is_integer() or physical.dtype.is_float()):
+        return _places(key, falls)
+    value = physical.fill_null(0).to_numpy()
+    below = falling(value) if falls else rising(value)
+    if there is None:
+        return below
+    most = int(below.max())
+    if most == np.iinfo(np.uint64).max:  # no number is left for null
+        return _places(key, falls)
+    below[~there] = most + 1
+    return below
 
 
-def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Columns) -> NDArray[np.uint32]:
-    """The rows of sorted codes; rows whose codes differ only in the row's number are sorted by the full keys."""
-    bits = np.uint64(len(code).bit_length())
-    row = (code & _ones(bits)).astype(np.uint32)
-    query_and_score = code >> bits
-    again = query_and_score[1:] == query_and_score[:-1]
-    if again.any():
-        group = np.cumsum(np.concatenate([[True], ~again]), dtype=np.uint32)
-        tied = np.concatenate([again, [False]])
-        tied[1:] |= again
-        some, keys = pl.Series("#row", row[tied]), table.order()
-        held = (key.alias(f"#{i}") for i, (key, _) in enumerate(keys))
-        ties = frame[some].select(pl.Series("#group", group[tied]), *held, some)
-        falling = [False, *(falls for _, falls in keys)]
-        by: dict[str, Any] = {"nulls_last": True, "maintain_order": True, "multithreaded": False}
-        ties = ties.sort(ties.columns[:-1], descending=falling, **by)
-        row[tied] = ties["#row"].to_numpy()
-    return row
+def _places(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
+    """The places of a key's values among the different ones, in its order, null last."""
+    rows = key.alias("#key").to_frame().with_row_index("#row")
+    rows = rows.sort("#key", descending=falls, nulls_last=True, multithreaded=False)
+    value = rows["#key"]
+    changes = value[1:].ne_missing(value[:-1]).to_numpy()
+    place = np.empty(len(key), dtype=np.uint64)
+    place[rows["#row"].to_numpy()] = np.concatenate([[0], np.cumsum(changes)])
+    return place
 
 
 def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
-    """Ids that are whole numbers in a narrow range, moved to start near 0; None for others."""
-    if ids.width > 1 or ids.dtypes[0] == pl.String:
-        return None
-    values = ids.to_series().to_physical()
-    if not values.dtype.is_integer():
+    """Ids that are whole numbers in a narrow range, moved to start near 0, of several columns as one; None for others."""
+    room = min(
+        IDS_PER_ROW * ids.height, 1 << (sorts.CODE_BITS - ids.height.bit_length())
+    )  # a code also holds the row number
+    found, different = np.zeros(1, dtype=np.int64), 1
+    for column in ids:
+        value = _whole_numbers(column)
+        if value is None:
+            return None
+        low, high = int(value.min()), int(value.max())
+        if low < 0 or high >= room:
+            value, high = value - low, high - low
+        different *= high + 1
+        if different > room:
+            return None
+        found = value if ids.width == 1 else found * (high + 1) + value
+    return found
+
+
+def _whole_numbers(column: pl.Series) -> NDArray[np.int64] | None:
+    """The values of a column of whole numbers; None for others."""
+    values = column.to_physical()
+    if column.dtype == pl.String or not values.dtype.is_integer():
         return None
     values = values if values.dtype == pl.Int64 else values.cast(pl.Int64, strict=False)
-    if values.has_nulls() or values.is_empty():
-        return None
-    value = values.to_numpy()
-    low, high = int(value.min()), int(value.max())
-    room = min(IDS_PER_ROW * ids.height, 1 << (CODE_BITS - ids.height.bit_length()))  # a code also holds the row number
-    if high - low >= room:
-        return None
-    return value if low >= 0 and high < room else value - low
+    return None if values.has_nulls() or values.is_empty() else values.to_numpy()
 
 
 def _by_value(value: NDArray[np.int64]) -> Queries:
@@ -302,9 +321,8 @@ def _by_value(value: NDArray[np.int64]) -> Queries:
 def _by_hash(ids: pl.DataFrame) -> Queries:
     """Number queries by the leading bits of their hashes."""
     bits = np.uint64(ids.height.bit_length())
-    codes = _sorted_with_rows(hash_of(ids) >> bits)
-    row = (codes & _ones(bits)).astype(np.uint32)
-    starts = starts_of(codes >> bits)
+    codes, row = with_places(hash_of(ids) >> bits)
+    starts = starts_of(codes)
     place, first = _by_appearance(row[starts], ids.height)
     number = np.empty(ids.height, dtype=np.uint32)
     number[row] = np.repeat(place, np.diff(starts, append=ids.height))
@@ -340,23 +358,32 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
     """
     score = score.cast(pl.Float64)
     score = score.fill_null(-math.inf) if score.has_nulls() else score
-    value = score.to_numpy() + 0.0  # turns -0.0 into 0.0
-    bits = value.view(np.int64)
-    if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
-        bits ^= (bits >> 63) & np.int64(2**63 - 1)
-    below: NDArray[np.uint64] = np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
-    return below
+    return falling(score.to_numpy())
 
 
-def labels_of(label: pl.Series) -> tuple[NDArray[np.integer[Any] | np.floating[Any]], int | None]:
-    """The labels, 0 for negative ones and null; if all are whole numbers small enough for look-ups, as bytes, and the largest."""
+def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats]:
+    """The labels, 0 for negative ones and null; of few different ones their places among these, and these, rising from 0; none for many."""
+    none = np.zeros(0)
     if label.dtype in WIDE or not (label.dtype.is_integer() or label.dtype.is_float()):
         label = label.cast(pl.Float64)
     whole = label.dtype.is_integer() or not (label - label.floor() != 0).any()
     label = label.fill_null(0) if label.has_nulls() else label
     labels = np.maximum(label.to_numpy(), 0)
     top = labels.max(initial=0)
-    return (labels.astype(np.uint8), int(top)) if whole and top < LOOKED_UP_LABELS else (labels, None)
+    if whole:
+        few = top < LOOKED_UP_LABELS
+        return (labels.astype(np.uint8), np.arange(top + 1.0)) if few else (labels, none)
+    labels = labels.astype(np.float64) + 0.0  # turns -0.0 into 0.0
+    levels = np.unique(np.append(labels[:ROWS_OF_SAMPLE], 0.0))
+    if len(levels) > LOOKED_UP_LABELS // 2:
+        return labels, none
+    code = np.searchsorted(levels, labels)
+    other = labels[levels.take(code, mode="clip") != labels]
+    if len(other):
+        levels = np.union1d(levels, other)
+        code = np.searchsorted(levels, labels)
+    few = len(levels) <= LOOKED_UP_LABELS
+    return (code.astype(np.uint8), levels) if few else (labels, none)
 
 
 def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -364,7 +391,3 @@ def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int6
     listed = label > 0
     listed[starts] = True
     return np.flatnonzero(listed)
-
-
-def _ones(bits: np.uint64) -> np.uint64:
-    return (np.uint64(1) << bits) - np.uint64(1)

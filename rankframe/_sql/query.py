@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from .._catalog.call import Call
 from .._words.ranking import Ranking
-from .._words.sorted_rows import LARGEST_LABEL, Needed
+from .._words.sorted_rows import LARGEST_LABEL, Needed, in_layers
 from ..errors import InvalidOption, warn
 from .expressions import Node, Reader, Sql, Tree, case, filled, flag, tree_of
 from .ranked import Ranks, Step, named
@@ -57,7 +57,7 @@ class Query:
     def __post_init__(self) -> None:
         self.needed = self._run()
         self._columns = {**self.needed.source, **self.needed.early}
-        self._columns |= {name: x for layer in self.needed.late for name, x in layer.items()}
+        self._columns |= {name: x for layer in in_layers(self.needed.late) for name, x in layer.items()}
         reads = [name for x in self.needed.source.values() for name in x.meta.root_names()]
         self.ranks.carried = {name: f"x_{i}" for i, name in enumerate(dict.fromkeys(reads), 1)}
         self._entries = {

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from .._words.rows import PairCounts, name_of
+from .._words.rows import PairCounts, Rows, name_of
 from .._words.sorted_rows import POSITION, SortedRows
 from ..errors import RankframeError
 
@@ -79,6 +79,15 @@ class WindowRows(SortedRows):
     @property
     def place(self) -> pl.Expr:
         return POSITION
+
+    def product_before(self, x: pl.Expr) -> pl.Expr:
+        return Rows.product_before(self, x)
+
+    def falling(self, label: pl.Expr) -> pl.Expr:
+        return Rows.falling(self, label)
+
+    def whole(self, x: pl.Expr) -> pl.Expr:
+        return self.needed.of_query(x, "sum")
 
     def count(self, rows: pl.Expr) -> pl.Expr:
         return self.whole(rows.cast(pl.Float64))

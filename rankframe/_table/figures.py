@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from .._support.floats import NDArray, np
+from .._support.sorts import rising, sorted_in_groups
 from ..errors import RankframeError
 from .background import History, Interactions, Items, common_type
 from .columns import Columns
@@ -122,7 +123,7 @@ class Figures(dict[str, Any]):
         score, query = self.score, numbered(self.docs, self.setup.roles.query)
         score = score if in_numpy(score.dtype) else score.rank("dense")
         values = (score.fill_null(0) if score.has_nulls() else score).to_numpy()
-        order = values.argsort()
+        order = sorted_in_groups(np.zeros(1, dtype=np.int64), rising(values))
         order = order[query[order].argsort(kind="stable")]
         begins = begins_of(query := query[order])
         n_queries = int(np.count_nonzero(begins))

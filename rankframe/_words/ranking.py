@@ -316,7 +316,7 @@ class Ranking(Context):
         return self._product_before(self._number(x).fill_null(1.0))
 
     def _product_before(self, x: pl.Expr) -> pl.Expr:
-        return self.rows.next_to(self.rows.along(x.cum_prod()), 1, 1.0)
+        return self.rows.product_before(x)
 
     def below(self, x: pl.Expr, end: float) -> pl.Expr:
         """`x` of the next rank, and `end` below the last one."""

@@ -119,6 +119,10 @@ class Rows(Protocol):
         """The sum of `x`, which has no null, down to each row."""
         return self.along(x.cum_sum())
 
+    def product_before(self, x: pl.Expr) -> pl.Expr:
+        """The product of `x` over the rows above each row; 1 at the top."""
+        return self.next_to(self.along(x.cum_prod()), 1, 1.0)
+
     def falling(self, label: pl.Expr) -> pl.Expr:
         """The labels of each query from the largest down."""
         return self.along(label.sort(descending=True))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from .._support.polars_versions import is_by_row
 from .._table.columns import Fault
 from ..errors import InvalidOption
+from .in_arrays import Axis, Word, count_so_far, falling_labels, places, product_before, sum_of_query
 from .pairs import lower_labelled
 from .rows import Answer, Cut, PairCounts, Rows, name_of, on_rows
 
@@ -61,9 +62,14 @@ def listed(tied: bool) -> pl.Expr:
     return at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
 
 
-def roots(of: Iterable[pl.Expr]) -> set[str]:
-    """The columns that expressions read."""
-    return {name for x in of for name in x.meta.root_names()}
+def roots(of: Iterable[pl.Expr | Word]) -> set[str]:
+    """The columns that expressions and words read."""
+    return {name for x in of for name in read_by(x)}
+
+
+def read_by(x: pl.Expr | Word) -> Sequence[str]:
+    """The columns that an expression or a word reads."""
+    return x.of if isinstance(x, Word) else x.meta.root_names()
 
 
 @dataclass
@@ -78,27 +84,30 @@ class Needed:
         Whether rows whose label is 0, negative or null add nothing and are dropped before sums.
     source, early, late
         Columns in order of computation: before ranking, on all rows in rank order, and on rows left after
-        the drop.
+        the drop. A late column reads those before it; some are words that NumPy computes.
     sums, maxima
         Expressions whose sum, or maximum, is taken per query.
     undefined
         By message, where a value that is made of these is not defined.
     values
         The value of each call by its text, made of these.
+    kept
+        What was found out about these while they were computed, and is the same for other rows.
     """
 
     key: list[str]
     gains_only: bool = False
     source: dict[str, pl.Expr] = field(default_factory=dict)
     early: dict[str, pl.Expr] = field(default_factory=dict)
-    late: list[dict[str, pl.Expr]] = field(default_factory=list)
+    late: dict[str, pl.Expr | Word] = field(default_factory=dict)
     sums: dict[str, pl.Expr] = field(default_factory=dict)
     maxima: dict[str, pl.Expr] = field(default_factory=dict)
     refused: dict[str, Fault] = field(default_factory=dict)
     undefined: dict[str, pl.Expr] = field(default_factory=dict)
     values: dict[str, pl.Expr] = field(default_factory=dict)
-    _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    _names: dict[tuple[Any, ...], str] = field(default_factory=dict)
     same: set[str] = field(default_factory=set)
+    kept: dict[Any, Any] = field(default_factory=dict)
     _of_queries: dict[str, tuple[Literal["sum", "max"], pl.Expr]] = field(default_factory=dict)
 
     def from_table(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
@@ -111,22 +120,28 @@ class Needed:
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         """A column of rows left after the drop; `known_by` identifies an expression that calls Python."""
-        roots = set(x.meta.root_names())
-        layer = max((i + 1 for i, columns in enumerate(self.late) if roots & columns.keys()), default=0)
-        if layer == len(self.late):
-            self.late.append({})
-        return self._once("late", x, self.late[layer], known_by)
+        return self._once("late", x, self.late, known_by)
+
+    def word(self, function: Callable[..., Any], *of: pl.Expr, nothing: float = 0.0, axis: Axis = "") -> pl.Expr:
+        """A column that a function of the rows' arrays computes from columns, of which null counts as `nothing`."""
+        names = tuple(x.meta.output_name() for x in of)
+        key = function.__name__, *names
+        if key not in self._names:
+            self._names[key] = f"#{len(self._names)}"
+            self.late[self._names[key]] = Word(function, names, nothing, axis)
+        return pl.col(self._names[key])
 
     def same_for_query(self, column: pl.Expr) -> pl.Expr:
         """Note that the column has one value on all rows of a query."""
         self.same.add(column.meta.output_name())
         return column
 
-    def of_query(self, x: pl.Expr, how: Literal["sum", "max"]) -> pl.Expr:
+    def of_query(self, x: pl.Expr, how: Literal["sum", "max"], on_rows: pl.Expr | None = None) -> pl.Expr:
         """The sum or the maximum of `x` over the query: on its rows, or once where no row needs it (see `settle`)."""
-        column = self.same_for_query(self.column(getattr(x, how)().over(self.key)))
-        self._of_queries[column.meta.output_name()] = how, x
-        return column
+        if on_rows is None:
+            on_rows = self.column(getattr(x, how)().over(self.key))
+        self._of_queries[on_rows.meta.output_name()] = how, x
+        return self.same_for_query(on_rows)
 
     def sum(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` per query."""
@@ -151,22 +166,23 @@ class Needed:
             if not self._has_one_value(value):
                 says = f"{text}: its formula gives {value}, which is no one number for a query"
                 raise InvalidOption(f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)")
-        rows = [*self.sums.values(), *self.maxima.values(), *(x for columns in self.late for x in columns.values())]
-        read_by_rows = roots([*rows, *self._bad])
+        read_by_rows = roots([*self.sums.values(), *self.maxima.values(), *self.late.values(), *self._bad])
         for name in [name for name in self._of_queries if name not in read_by_rows]:  # in one order, which SQL shows
             how, x = self._of_queries[name]
             (self.sums if how == "sum" else self.maxima)[name] = x
-            for columns in self.late:
-                columns.pop(name, None)
+            self.late.pop(name, None)
         self._leave_out_unused()
 
     def _leave_out_unused(self) -> None:
         """Leave out columns and sums of which neither a value nor a refusal is made."""
         used = roots([*self.values.values(), *self._bad])
-        for columns in (self.sums, self.maxima, *reversed(self.late), self.early, self.source):
-            for name in columns.keys() - used:
-                del columns[name]
-            used |= roots(columns.values())
+        several: list[dict[str, Any]] = [self.sums, self.maxima, self.late, self.early, self.source]
+        for columns in several:
+            for name in reversed([*columns]):  # a column reads those before it
+                if name in used:
+                    used.update(read_by(columns[name]))
+                else:
+                    del columns[name]
 
     @property
     def _bad(self) -> list[pl.Expr]:
@@ -179,7 +195,9 @@ class Needed:
 
     @cached_property
     def _read(self) -> set[str]:
-        columns = [self.source, self.early, *self.late, self.sums, self.maxima, self.values]
+        columns: list[Mapping[str, Any]] = [
+            self.source, self.early, self.late, self.sums, self.maxima, self.values,
+        ]  # fmt: skip
         return roots([*self._bad, *(x for named in columns for x in named.values())])
 
     @cached_property
@@ -197,21 +215,37 @@ class Needed:
         """Whether `x` has one value per query, or may have."""
         ones = (self.same, self.sums, self.maxima)
         made_of = [name for name in x.meta.root_names() if not any(name in names for names in ones)]
-        columns = {name: layer[name] for name in made_of for layer in self.late if name in layer}
-        return is_by_row(x) is not False and all(x in columns and self._has_one_value(columns[x]) for x in made_of)
+        columns = {name: self.late[name] for name in made_of if name in self.late}
+        return is_by_row(x) is not False and all(x in columns and self._column_has_one(columns[x]) for x in made_of)
+
+    def _column_has_one(self, x: pl.Expr | Word) -> bool:
+        return not isinstance(x, Word) and self._has_one_value(x)
 
     def compute(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows with the late columns."""
-        for columns in self.late:
+        """The rows with the late columns, none of which is a word."""
+        for columns in in_layers(self.late):
             rows = rows.with_columns_seq(**columns)
         return rows
 
-    def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr], known_by: bytes = b"") -> pl.Expr:
+    def _once(self, kind: str, x: pl.Expr, into: dict[str, Any], known_by: bytes = b"") -> pl.Expr:
         key = kind, known_by or x.meta.serialize()
         if key not in self._names:
             self._names[key] = f"#{len(self._names)}"
             into[self._names[key]] = x
         return pl.col(self._names[key])
+
+
+def in_layers(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The expressions in layers, each of which reads columns of those before it."""
+    layers: list[dict[str, Any]] = []
+    layer_of: dict[str, int] = {}
+    for name, x in columns.items():
+        layer = max((layer_of[root] + 1 for root in read_by(x) if root in layer_of), default=0)
+        if layer == len(layers):
+            layers.append({})
+        layers[layer] = {**layers[layer], name: x}
+        layer_of[name] = layer
+    return layers
 
 
 class SortedRows(Rows):
@@ -287,14 +321,13 @@ class SortedRows(Rows):
 
     @property
     def place(self) -> pl.Expr:
-        return self.needed.column((pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64))
+        return self.needed.word(places, axis="rank")
 
-    @cached_property
-    def _first_row(self) -> pl.Expr:
-        return self.needed.column(FIRST_ROW)
+    def product_before(self, x: pl.Expr) -> pl.Expr:
+        return self.needed.word(product_before, self.once(x), nothing=1.0)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
-        return self.needed.of_query(x, "sum")
+        return self.needed.of_query(x, "sum", self.needed.word(sum_of_query, self.once(x)))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.needed.of_query(x, "max")
@@ -313,10 +346,11 @@ class SortedRows(Rows):
         return self.needed.same_for_query(self.needed.before_drop(rows.sum().over(self.needed.key).cast(pl.Float64)))
 
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
+        if not of_all or not self.needed.gains_only:
+            return self.needed.word(count_so_far, self.once(rows))
         # a count over the table, minus that before the query, needs no window
-        so_far, first = pl.when(rows).then(1).cum_count().cast(pl.Int64), FIRST_ROW if of_all else self._first_row
-        count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
-        return self.needed.before_drop(count) if of_all else self.needed.column(count)
+        so_far = pl.when(rows).then(1).cum_count().cast(pl.Int64)
+        return self.needed.before_drop((so_far - (so_far - rows).gather(FIRST_ROW)).cast(pl.Float64))
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts:
         level = label if self.top is not None else self.along(label.rank("dense"))
@@ -326,10 +360,7 @@ class SortedRows(Rows):
         return PairCounts(*(self.whole(found.struct.field(name)) for name in PairCounts._fields))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
-        if self.top is None:
-            return self.once(super().exponential(label))
-        worth = pl.select(super().exponential(pl.lit(self._all_labels))).to_series()
-        return self.needed.column(pl.lit(worth).gather(label.cast(pl.UInt32)))
+        return self.once(super().exponential(label))
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
@@ -341,12 +372,7 @@ class SortedRows(Rows):
         return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
 
     def falling(self, label: pl.Expr) -> pl.Expr:
-        top = self.top
-        if top is None:
-            return super().falling(label)
-        # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
-        numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
-        falling = self.needed.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+        falling = self.needed.word(falling_labels, self.once(label), axis="label")
         self._labels.add(falling.meta.output_name())
         return falling
 

@@ -69,7 +69,7 @@ def test_rows_stand_in_the_order_that_the_rule_says(
     room: str, many: str, missing: float, document: str, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     levels, digits = LEVELS[many], DIGITS[room]
-    monkeypatch.setattr("rankframe._plan.rank_order.CODE_BITS", digits)  # 264 rows take 9, and 4 queries 3
+    monkeypatch.setattr("rankframe._support.sorts.CODE_BITS", digits)  # 264 rows take 9, and 4 queries 3
     monkeypatch.setattr("rankframe._plan.parts.ROWS_OF_THREAD", 1 if digits == 64 else 2**17)
     rows = rows_of(levels, missing, document)
     for dtype in (pl.Float64, pl.Int64, pl.Decimal(20, 3)) if missing == 0 else (pl.Float64,):
@@ -84,7 +84,7 @@ def test_rows_stand_in_the_order_that_the_rule_says(
 
 
 def test_queries_whose_ids_leave_no_room_beside_the_row_numbers_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankframe._plan.rank_order.CODE_BITS", 12)  # 264 rows take 9, and ids up to 900 take 10
+    monkeypatch.setattr("rankframe._support.sorts.CODE_BITS", 12)  # 264 rows take 9, and ids up to 900 take 10
     rows = [(300 * query, *others) for query, *others in rows_of(3_000, 0.2, "integers")]
     frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
     found, wanted = frame.rank.dcg(), expected(rows, "doc_desc")

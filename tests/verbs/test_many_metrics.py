@@ -35,6 +35,6 @@ def test_a_value_is_looked_at_by_the_columns_that_it_names_alone() -> None:
         items = keys = values = __iter__  # type: ignore[assignment]
 
     columns = Counted(a=pl.col("b") + 1, **{f"x{i}": pl.col("b") for i in range(9)})
-    needed = Needed(["#query"], late=[columns], sums=Counted(b=pl.lit(1)))
+    needed = Needed(["#query"], late=columns, sums=Counted(b=pl.lit(1)))
     assert needed._has_one_value(pl.col("a") * pl.col("b"))
     assert not needed._has_one_value(pl.col("a") * pl.col("c"))
