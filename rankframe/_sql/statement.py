@@ -37,7 +37,7 @@ def sql(
     judgments: str | None = None,
     runs: Sequence[str] | None = None,
     run: str | None = None,
-    baseline: str | float | None = None,
+    baseline: float | str | None = None,
     judged_only: Kept = "keep",
     run_only: Kept = "drop",
     by: str | Sequence[str] | None = None,
@@ -195,7 +195,7 @@ def refuse_file(name: str, table: str | None, dialect: Dialect) -> None:
     raise InvalidOption(option(**{name: table}), " is a file, and no table; write ", option(**{name: reader}))
 
 
-def refuse_baseline(baseline: str | float | None, runs: Runs, kind: str) -> None:
+def refuse_baseline(baseline: float | str | None, runs: Runs, kind: str) -> None:
     """Refuse a baseline where no runs are compared, and one that is no run."""
     if baseline is None:
         return
