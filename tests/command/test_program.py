@@ -83,4 +83,4 @@ def test_the_console_script_is_this_entry_and_the_wheel_has_it() -> None:
     tomllib = pytest.importorskip("tomllib")  # of Python 3.11 and later
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["scripts"] == {"rankframe": "_rankframe:main"}
-    assert "_rankframe.py" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["include"]
+    assert "/_rankframe.py" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["include"]
