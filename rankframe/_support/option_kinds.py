@@ -160,7 +160,7 @@ def bind(
             if near := did_you_mean(other, signature.parameters):
                 raise InvalidOption(f"{says}.{near}") from None
             if policy := nearest(other, of_on):
-                raise InvalidOption(f"{says}; write ", on(**{policy: ...})) from None
+                raise InvalidOption(f"{says}. Did you mean ", on(**{policy: ...}), "?") from None
         own = signature.replace(parameters=[*signature.parameters.values()][hidden:])
         says = f"{name}: {error}; its signature is {name}"
         raise InvalidOption(says + first_parameters_of(own, most=TWO_LINES - len(says))) from None
