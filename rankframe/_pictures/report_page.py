@@ -201,7 +201,7 @@ def worst_queries(
     found = values_of_runs(table, runs, [call])[1].drop_nulls(call.text)
     found = found.join(to_find.filter(TO_FIND), on=query, how="semi", nulls_equal=True, maintain_order="left")
     worst_first = found.sort(call.text, descending=not call.higher_is_better, maintain_order=True)
-    chosen = worst_first.group_by(RUN, maintain_order=True).head(most)
+    chosen = worst_first.filter(pl.int_range(pl.len()).over(RUN) < most)
     rows, worst = rows_of_queries(table, runs, [call], chosen.select(query).unique()), []
     for run in runs.named(found):
         own = chosen.filter(pl.col(RUN) == run)

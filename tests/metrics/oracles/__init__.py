@@ -54,9 +54,9 @@ def evaluate(
 @untraced
 def value_of(name: str, q: Query, options: Mapping[str, Any], *, no_relevant: str = "zero") -> float | None:
     """One metric of one query whose rows are ranked."""
-    if reads_labels(name, options) and not q.has_labels:  # nobody judged the query
-        return None
-    if q.R == 0 and no_relevant == "null":
+    lacks_labels = not q.has_labels  # nobody judged the query
+    lacks_relevant = q.R == 0 and no_relevant == "null"
+    if reads_labels(name, options) and (lacks_labels or lacks_relevant):
         return None
     if q.R == 0 and no_relevant == "one" and is_best_at_1(name, options):
         return 1.0
