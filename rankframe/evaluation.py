@@ -52,7 +52,7 @@ def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
         taken = OF_TABLES.union(x.name for x in own)
         of_on = [
             x.replace(annotation=x.empty) for x in signature(MetricRanker.on).parameters.values()
-        ]  # which it reads
+        ]  # the options that it reads
         of_verbs = [x for verb in verbs_of for x in signature(verb).parameters.values()]
         options = {x.name: x for x in (*of_on, *of_verbs) if x.kind is x.KEYWORD_ONLY and x.name not in taken}
         aliases: dict[str, object] = {}

@@ -455,7 +455,7 @@ class ReportPage:
         settings = self.settings(slices, fusion, comparison=pairs, gate=gate)
         answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
         kind = self.resampling.interval
-        kinds = INTERVALS[kind] + f" ({WIDE})" * (kind == "bounded")
+        kinds = f"{INTERVALS[kind]} ({WIDE})" if kind == "bounded" else INTERVALS[kind]
         brackets = f"Brackets, bars and bands: 95% intervals, of means all {kinds}{of_differences(pairs)}."
         return {
             "size": self.size(),

@@ -61,7 +61,7 @@ class ResultColumn:
     head: str | None = None
 
     def head_of(self, name: str, settings: Mapping[str, Any]) -> str:
-        """Its head; of an estimate, with the confidence of its interval."""
+        """The head of the column; of an estimate, with the confidence of its interval."""
         head = name.replace("_", " ") if self.head is None else self.head
         return f"{head} [{percent(settings)} interval]" if self.shows is estimated else head
 

@@ -94,7 +94,7 @@ class MeansOfRuns:
 
     @classmethod
     def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> MeansOfRuns:
-        """Those of a comparison's table."""
+        """The means in the table of a comparison."""
         by = settings["by"]
         means: dict[tuple[object, ...], float | None] = {}
         beaten: dict[tuple[object, ...], list[str]] = {}

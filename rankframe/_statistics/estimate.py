@@ -74,7 +74,7 @@ class Estimator:
     needs
         What it needs of a sample.
     units
-        Of a verb's options that tell units apart, those that it takes: their weights, their clusters, the look at which they came.
+        The options of a verb about units that the estimator takes: their weights, their clusters, the look at which they came.
     columns
         The columns that results have of `Estimate.more`.
     gives_p
@@ -119,7 +119,7 @@ class Estimator:
         return name in self.units or name in self.options
 
     def own(self, function: Callable[..., object], options: Mapping[str, object]) -> dict[str, Any]:
-        """Those of some options that one of its functions takes."""
+        """The options that one of the estimator's functions takes."""
         return {name: options[name] for name in _options_of(function) if name in options}
 
     def __call__(self, sample: Sample, ci: float | None, **options: object) -> Estimate:

@@ -589,7 +589,7 @@ def bayes(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The probabilities of the Bayesian signed-rank test, in place of p, beside the interval of another estimator."""
+    """The probabilities of the Bayesian signed-rank test, in place of p; the interval is that of another estimator."""
     other = ESTIMATORS[interval].at(sample, alpha, resamples=resamples, seed=seed, step=step)
     gains = (sample.values * given(sample.directions)).T
     worse, equivalent, better = np.transpose([signed_rank(x, rope, resamples, seed, step) for x in gains])

@@ -35,7 +35,7 @@ class RandomMeans:
 
     @classmethod
     def of(cls, values: Floats, further: Floats) -> RandomMeans:
-        """Those of the values, units by columns with NaN for none, and of one further unit with a value per column."""
+        """The random means of values (units by columns, NaN for none) and of one further unit with a value per column."""
         number = (~np.isnan(values)).sum(axis=0) + 1
         mean = (np.nansum(values, axis=0) + further) / number
         with np.errstate(divide="ignore", invalid="ignore"):  # values may be equal, and limits infinite

@@ -80,10 +80,10 @@ def explain(function: Callable[..., object], entries: Mapping[str, str]) -> None
     about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
     summary, _, listed = about.partition(PARAMETERS)
     own = ENTRY.split(listed) if listed else []
-    said = {name for entry in own for name in named_in(entry)}
+    documented = {name for entry in own for name in named_in(entry)}
     places = {name: place for place, name in enumerate(inspect.signature(function).parameters)}
-    unsaid = dict.fromkeys(text for name, text in entries.items() if name in places and name not in said)
-    in_order = sorted([*own, *unsaid], key=lambda entry: places.get(named_in(entry)[0], 0))
+    undocumented = dict.fromkeys(text for name, text in entries.items() if name in places and name not in documented)
+    in_order = sorted([*own, *undocumented], key=lambda entry: places.get(named_in(entry)[0], 0))
     listed = "\n".join(in_order)
     function.__doc__ = f"{summary}{PARAMETERS}{listed}{returns}{rest}"
 

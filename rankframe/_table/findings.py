@@ -520,7 +520,7 @@ FINDINGS = (
         lambda x, found: (
             f"{_share(found['seen'], found['retrieved'])} of recommended items are in the user's past, and none of them is "
             "relevant; leave them out",
-            Code("df.rank.items.without(train)", phrase=", {}", function=""),  # whose user has no frame to call it on
+            Code("df.rank.items.without(train)", phrase=", {}", function=""),  # functions of `rf` have no frame to call it on
         ),
         differs=_without_seen,
     ),

@@ -103,7 +103,7 @@ def test_the_readme_has_the_two_lines_that_the_checks_run_and_says_that_users_ne
         'python -m pip install -e ".[test]" && python -m pytest',
     ]
     assert re.search(r"all that\s+users need", lines[0][1])
-    assert "minutes" not in lines[1][1]  # which differ from machine to machine
+    assert "minutes" not in lines[1][1]  # they differ from machine to machine
 
 
 def test_the_readme_has_at_most_150_lines_and_begins_with_one_call_a_picture_a_comparison_and_a_gate() -> None:

@@ -64,7 +64,7 @@ def test_a_plan_shows_one_node_with_the_name_of_the_verb_and_knows_its_schema_be
     unrun = PAIRS.lazy().map_batches(fails, schema=PAIRS.schema)
     lazy, eager = VERBS[verb](unrun.rank), VERBS[verb](PAIRS.rank)
     assert lazy.collect_schema() == eager.schema
-    name = "" if WRAPS_ERRORS else f"[rankframe.{verb}]"  # which Polars shows from 2.0 on
+    name = "" if WRAPS_ERRORS else f"[rankframe.{verb}]"  # Polars shows the name from 2.0 on
     assert lazy.explain().splitlines()[0].startswith(f"PYTHON{name} SCAN")
     with raised_by_plan(AssertionError, match="the plan ran"):
         lazy.collect()

@@ -212,6 +212,9 @@ def test_worst_queries_have_something_to_find() -> None:
     worst = section(written(df, "rr", runs=["old", "new"]), "Worst queries")
     assert "3 queries without a relevant document are left out: there was nothing to find." in worst
     assert re.findall("<summary><strong>(.*?)</strong>", worst) == ["q00", "q01", "q02", "q02", "q00", "q01"]
+    for most, shown in ((2, ["q00", "q01", "q02", "q00"]), (0, [])):
+        worst = section(written(df, "rr", runs=["old", "new"], worst=most), "Worst queries")
+        assert re.findall("<summary><strong>(.*?)</strong>", worst) == shown
     one = df.with_columns(label=pl.when(pl.col("query_id") < "q05").then(1).otherwise(0))
     assert "1 query without a relevant document is left out" in section(
         written(one, "rr", runs=["old", "new"]), "Worst queries"

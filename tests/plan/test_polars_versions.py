@@ -55,7 +55,10 @@ def test_an_error_of_a_source_that_polars_wraps_is_raised_as_it_was_and_others_s
     with pytest.raises(rf.InvalidData) as found, polars_versions.own_errors():
         raise pl.exceptions.ComputeError(f"caught exception: InvalidData: {own}")
     assert found.value is own
-    with pytest.raises(pl.exceptions.ComputeError), polars_versions.own_errors():  # which is gone, once raised
+    with (
+        pytest.raises(pl.exceptions.ComputeError),
+        polars_versions.own_errors(),
+    ):  # the kept error is gone once it was raised
         raise pl.exceptions.ComputeError(f"caught exception: InvalidData: {own}")
 
 

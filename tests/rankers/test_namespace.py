@@ -131,7 +131,7 @@ def test_every_name_of_a_metric_in_texts_is_a_method_of_the_same_metric() -> Non
     names = {name: entry for entry in rf.METRICS.values() if entry.own for name in (entry.name, *entry.aliases)}
     methods = {name: getattr(rf.expr, name).__name__ for name in names if name.isidentifier()}
     assert methods == {name: names[name].formula.__name__ for name in methods}
-    assert len(methods) > len(rf.METRICS)  # of which some have several names
+    assert len(methods) > len(rf.METRICS)  # some metrics have several names
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
     assert frame.rank.mrr(k=[1, 2]).row(0) == (1, 0.0, 0.5)
     assert frame.rank.map().row(0) == (1, 0.5)

@@ -61,7 +61,9 @@ def test_the_settings_of_a_result_have_the_calls_own_arguments() -> None:
             continue
         declared: Any = VERBS[verb]
         assert {*declared.parameters} - {"qrels"} <= {*call(DF.rank).settings}, verb
-    found = DF.rank.fusion.overlap(runs=["new", "old"], k=1)
+    found = DF.rank.on(relevant=2).fusion.overlap(runs=["new", "old"], k=1)
+    assert found.settings["policies"]["relevant"] == 2
+    assert found.settings["versions"]["rankframe"] == rf.__version__
     assert {name: found.settings[name] for name in ("k", "runs", "run")} == {
         "k": 1,
         "runs": ["new", "old"],

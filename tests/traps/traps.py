@@ -114,7 +114,7 @@ both.rank.mean("recall@50", "map")""",
     Trap(
         "The first rows after the join",
         "`head(40)` drops the relevant documents below rank 40, so each query seems to have no others. "
-        "If all rows that are left are judged, as after `head(10)` here, the table shows no sign of it, and nothing is said.",
+        "If all rows that are left are judged, as after `head(10)` here, the table shows no sign of it, and rankframe says nothing.",
         EXAMPLE,
         """\
 best = df.sort("score", descending=True, nulls_last=True).group_by("query_id").head(40)
@@ -127,7 +127,7 @@ best.rank.mean("recall@40")""",
     ),
     Trap(
         "`fillna(0)` on the labels of a left join",
-        "Documents that were missed are lost, and all others have a label, as a table for learning to rank has: nothing is said.",
+        "The missed documents are lost and all others have a label, as in a table for learning to rank, so rankframe says nothing.",
         EXAMPLE,
         """\
 both = run.join(qrels, on=["query_id", "doc_id"], how="left").with_columns(pl.col("label").fill_null(0))

@@ -109,7 +109,7 @@ Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
 
 
 def slices_of(call: VerbCall, setup: Setup) -> list[str]:
-    """The columns whose values are watched apart: those of runs, and slices that are columns of the query, or of a gate."""
+    """The columns of whose values each is watched by itself: runs, and slices that are columns of the query, or of a gate."""
     query, by = setup.roles.query, call.arguments.get("by") or ()
     of_runs = runs_in(setup) if len(query) > 1 else ()
     sliced = [by] if isinstance(by, str) else by

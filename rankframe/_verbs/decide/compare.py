@@ -78,7 +78,8 @@ OF_CLUSTERS: dict[str, Any] = {"n_clusters": pl.UInt32}
 """The column with `cluster`."""
 
 HIDDEN = {"#number": pl.Float64, "#exact": pl.Float64, "#width_ratio": pl.Float64, "#crossed": pl.Float64}
-"""Figures for the settings and for gates: how many queries of equal weight count, and what estimators tell beside the columns."""
+"""Columns that settings and gates read: the queries counted with equal weights, whether p is exact, and of looks the ratio of widths and
+whether a bound was crossed."""
 
 MOST_RUNS = 8
 """The most runs whose pairs a terminal and a notebook show; of more they show the ranking."""
@@ -174,7 +175,7 @@ class Significance:
     family: Family = "all"
 
     def by(self, choice: Choice) -> Significance:
-        """That of the estimator which a call asks for: it may be no test, correct by itself, or give no p-value."""
+        """The test and the correction by the chosen estimator, which may be no test, may correct by itself or give no p-value."""
         row = choice.estimator
         test = self.test if choice.is_test else row.name
         correction = self.correction if row.gives_p else None

@@ -58,7 +58,7 @@ class Estimation:
 
     @classmethod
     def by(cls, name: str, resampling: Resampling) -> Estimation:
-        """That of the named estimator without further options."""
+        """The estimation by a named estimator without further options."""
         return cls(ESTIMATORS[name], resampling)
 
     def of(self, sample: Sample, step: Progress) -> Estimate:
@@ -85,19 +85,19 @@ class Choice:
     ----------
     estimator
         The estimator.
-    said
+    asked_by
         How the call asks for it.
     ways
         How calls of the verb ask for others.
     """
 
     estimator: Estimator
-    said: Text
+    asked_by: Text
     ways: Sequence[tuple[Estimator, Text]]
 
     @classmethod
     def of_test(cls, test: Test, interval: OfDifferences, known: Help) -> Choice:
-        """That of a comparison: what is known of queries, or else the test, or else the interval names it."""
+        """The choice of a comparison: the estimator for what is known of the queries, else the test, else the interval."""
         if known.estimator is not None:
             return cls(ESTIMATORS[known.estimator], known.given, OF_TESTS)
         if test == "auto" and interval != "auto":
@@ -106,7 +106,7 @@ class Choice:
 
     @classmethod
     def of_bound(cls, interval: Bound, looks: Looks, known: Help) -> Choice:
-        """That of a gate: what is known of queries, or else several looks, or else the interval names it."""
+        """The choice of a gate: the estimator for what is known of the queries, else that of several looks, else the interval."""
         if known.estimator is not None:
             return cls(ESTIMATORS[known.estimator], known.given, OF_GATES)
         if looks.estimator is not None:
@@ -119,10 +119,10 @@ class Choice:
         return all(self.estimator is not row for row, _ in OF_KNOWN)
 
     def checked(self, ci: float | None = 0.95, **options: tuple[object, object]) -> Choice:
-        """Itself; refuse options that the estimator does not take, each with its value and its default."""
-        self.estimator.refuse_others(self.said, options, self.ways)
+        """The same choice; refuse options that the estimator does not take. Each option comes with its value and its default."""
+        self.estimator.refuse_others(self.asked_by, options, self.ways)
         if ci is None and "confidence" in self.estimator.needs:
-            raise InvalidOption(self.said, " needs an interval; write ", option(ci=0.95))
+            raise InvalidOption(self.asked_by, " needs an interval; write ", option(ci=0.95))
         return self
 
     def refuse_metrics(self, calls: Sequence[Call]) -> None:
@@ -133,4 +133,4 @@ class Choice:
         for call in calls:
             if call.of_pairs and needs & {"runs", "known"}:
                 says = f" needs a value of each run, and {call.text} compares two; leave it out"
-                raise InvalidOption(self.said, says)
+                raise InvalidOption(self.asked_by, says)

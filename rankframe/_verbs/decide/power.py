@@ -166,7 +166,7 @@ class Spread:
 
     @classmethod
     def of(cls, part: SliceOfPairs, estimation: Estimation) -> list[Spread]:
-        """Those of each metric and pair of runs."""
+        """The spreads of all metrics and pairs of runs."""
         sample = part.sample(estimation.estimator.needs)
         more = estimation.of(sample, Progress("", False)).more
         saved = more.get("variance_saved", np.zeros(sample.columns))

@@ -66,12 +66,12 @@ class Looks:
 
     @classmethod
     def of(cls, estimator: Estimator, ci: float | None, planned: int, look: str | None) -> Looks:
-        """Those of a comparison by an estimator."""
+        """The looks of a comparison by an estimator."""
         return Sequential(ci, planned, look) if "order" in estimator.needs and ci is not None else ONCE
 
     @classmethod
     def of_gate(cls, state: Any, confidence: float, planned: int | None) -> Looks:
-        """Those of a gate, by its option `sequential`."""
+        """The looks of a gate, by its option `sequential`."""
         return ONCE if state is None else Sequential.of_state(state, confidence, planned)
 
     @property
@@ -80,7 +80,7 @@ class Looks:
         return {}
 
     def checked(self, calls: Sequence[Call], correction: Correction | None = None) -> Looks:
-        """Itself, unless the metrics or the correction do not fit."""
+        """The same looks; refuse metrics or a correction that do not fit."""
         return self
 
     def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:

@@ -45,7 +45,7 @@ class SliceOfPairs:
 
     @classmethod
     def of(cls, found: PairedValues, rows: Integers, pairs: Pairs) -> SliceOfPairs:
-        """That of some queries."""
+        """The slice with some of the queries."""
         sides_of_pairs = found.sides(pairs, rows)
         changes = differences(*sides_of_pairs)
         calls = [call for call in found.calls for _ in pairs]

@@ -67,7 +67,7 @@ class Design:
 
     @classmethod
     def of(cls, options: OfDecision, baseline: str | None, known: Help) -> Design:
-        """The design that a call names, with what is known of the queries beside people's labels."""
+        """The design that a call names, with what is known of the queries in addition to people's labels."""
         by, missing = names_of(options.get("by")), options.get("missing", "error")
         return cls(runs_of(options), baseline, by, options.get("weights"), missing, known, options.get("cluster"))
 

@@ -123,7 +123,7 @@ class Help:
         return option(**{name: x for name, x in self.settings.items() if name in KINDS})
 
     def checked(self, by: Sequence[str]) -> Help:
-        """Itself; refuse two stand-ins for people, and a mean over all queries beside slices."""
+        """The same help; refuse labels of a model together with an adjustment, and slices together with one mean for all queries."""
         if self.adjust_mean is not None and by:
             says = " is the mean of a column over all queries, not over slices; name it alone: "
             raise InvalidOption(option(adjust_mean=self.adjust_mean), says, option(adjust=...))

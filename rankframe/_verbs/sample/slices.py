@@ -14,7 +14,7 @@ from ...errors import InvalidOption
 from .resampling import CLUSTER
 
 OWN = ("#weight", CLUSTER, "#row", "#there")
-"""The plans' names of other columns beside the query columns."""
+"""The names that plans use for columns of their own."""
 
 
 def keys(by: Sequence[str]) -> list[str]:
