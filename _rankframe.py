@@ -20,8 +20,14 @@ def stored(words: list[str]) -> str | None:
         from shutil import get_terminal_size
 
         package = find_spec("rankframe")  # imports nothing
-        if package is not None and package.origin is not None and get_terminal_size().columns >= WIDTH:
-            return (Path(package.origin).parent / "_command" / "help.txt").read_text(encoding="utf-8")
+        if (
+            package is not None
+            and package.origin is not None
+            and get_terminal_size().columns >= WIDTH
+        ):
+            return (Path(package.origin).parent / "_command" / "help.txt").read_text(
+                encoding="utf-8"
+            )
     return None
 
 

@@ -26,7 +26,9 @@ pl.Config.set_tbl_width_chars(100)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the run of all cases of laws that sample (``tests/support/each.py``)."""
-    parser.addoption("--all-cases", action="store_true", help="run every case of a law, where it takes a sample")
+    parser.addoption(
+        "--all-cases", action="store_true", help="run every case of a law, where it takes a sample"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -11,8 +11,8 @@ __all__ = ["Bar"]
 class Bar:
     """A figure and its bar: at most that many times the unit, or at least.
 
-    `known` is what was measured at the guard's size where the bar is missed (docs/performance.md has more): a guard is to
-    see what gets worse, and not to be silenced.
+    `known` is what was measured at the guard's size where the bar is missed (docs/performance.md
+    has more): a guard is to see what gets worse, and not to be silenced.
     """
 
     name: str
@@ -35,4 +35,7 @@ class Bar:
 
     def line(self) -> str:
         verdict = "holds" if self.holds else "beyond twice" if self.excess > 2 else "does not hold"
-        return f"{self.name:62}{self.figure:9.2f}{'  <=' if self.at_most else '  >='}{self.bar:6.2f} {self.unit:18} {verdict}"
+        return (
+            f"{self.name:62}{self.figure:9.2f}{'  <=' if self.at_most else '  >='}{self.bar:6.2f} "
+            f"{self.unit:18} {verdict}"
+        )

@@ -31,7 +31,8 @@ Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
 
 
 def by_group(rows: Rows) -> Rows:
-    """nDCG@10 in Polars by one `group_by` of sorted labels, as people write it; it checks nothing."""
+    """nDCG@10 in Polars by one `group_by` of sorted labels, as people write it; it checks
+    nothing."""
     label = pl.col("label")
     found, ideal = _dcg(label.sort_by("score", descending=True)), _dcg(label.sort(descending=True))
     return rows.group_by("query_id").agg((found / ideal).fill_nan(0.0).alias(LINEAR))
@@ -43,15 +44,21 @@ def _dcg(labels: pl.Expr) -> pl.Expr:
 
 
 def by_windows(rows: Rows) -> Rows:
-    """nDCG@10 in Polars by the ranks of scores and labels, as people write it; it checks nothing."""
-    ranks = {by: pl.col(by).rank("ordinal", descending=True).over("query_id") for by in ("score", "label")}
+    """nDCG@10 in Polars by the ranks of scores and labels, as people write it; it checks
+    nothing."""
+    ranks = {
+        by: pl.col(by).rank("ordinal", descending=True).over("query_id")
+        for by in ("score", "label")
+    }
     ranked = rows.with_columns(place=ranks["score"], best=ranks["label"])
 
     def gain(rank: str) -> pl.Expr:
         gains = pl.col("label") / (pl.col(rank) + 1).log(2)
         return gains.filter(pl.col(rank) <= 10).sum()
 
-    return ranked.group_by("query_id").agg((gain("place") / gain("best")).fill_nan(0.0).alias(LINEAR))
+    return ranked.group_by("query_id").agg(
+        (gain("place") / gain("best")).fill_nan(0.0).alias(LINEAR)
+    )
 
 
 def by_pandas(frame: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +92,11 @@ def by_pandas(frame: pd.DataFrame) -> pd.DataFrame:
             ERR: stops * goes_on / df["rank"],
         }
     )
-    norms = pd.DataFrame({LINEAR: best["label"] * ideal, EXPONENTIAL: best_gain * ideal}).groupby(best["query"]).sum()
+    norms = (
+        pd.DataFrame({LINEAR: best["label"] * ideal, EXPONENTIAL: best_gain * ideal})
+        .groupby(best["query"])
+        .sum()
+    )
     values = parts.groupby(df["query"]).sum()
     values[[LINEAR, EXPONENTIAL]] /= norms
     values = values.reindex(range(len(queries)), fill_value=0.0)

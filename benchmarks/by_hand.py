@@ -1,4 +1,5 @@
-"""Ranking metrics that are written by hand, in Polars and in DuckDB's SQL, as tools to compare with."""
+"""Ranking metrics that are written by hand, in Polars and in DuckDB's SQL, as tools to compare
+with."""
 
 from __future__ import annotations
 
@@ -21,8 +22,11 @@ def as_given(table: Table, ready: Any, given: Any) -> pl.DataFrame:
 
 
 def in_polars(name: str, way: Callable[[Any], Any]) -> list[Tool]:
-    """nDCG@10 by a plan of Polars, of the frame and lazily from Parquet; ties are broken as they come."""
-    eager = Tool(name, (LINEAR,), way, as_given, frame=lambda table: table.frame, ties=False, note=UNCHECKED)
+    """nDCG@10 by a plan of Polars, of the frame and lazily from Parquet; ties are broken as they
+    come."""
+    eager = Tool(
+        name, (LINEAR,), way, as_given, frame=lambda table: table.frame, ties=False, note=UNCHECKED
+    )
     lazy = replace(
         eager,
         name=f"{name}, lazy",

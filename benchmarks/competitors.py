@@ -1,4 +1,5 @@
-"""Who computes ranking metrics, each in its best form; `rf.evaluate` of the same rows has the last word on equality."""
+"""Who computes ranking metrics, each in its best form; `rf.evaluate` of the same rows has the last
+word on equality."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def _frame(queries: Any, columns: dict[str, Any]) -> pl.DataFrame:
 
 
 def rankframe(*metrics: str) -> list[Tool]:
-    """Polars eager, lazy from Parquet on the streaming engine, and pandas; the first is what others are compared with."""
+    """Polars eager, lazy from Parquet on the streaming engine, and pandas; the first is what others
+    are compared with."""
     return [
         Tool(
             "rankframe, Polars",
@@ -56,7 +58,8 @@ def rankframe(*metrics: str) -> list[Tool]:
 
 
 def dictionaries(table: Table) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Judgments and run as dictionaries of dictionaries, the fastest way that was found: lists by Polars' group_by."""
+    """Judgments and run as dictionaries of dictionaries, the fastest way that was found: lists by
+    Polars' group_by."""
     ids = table.frame.select(pl.col("query_id", "doc_id").cast(pl.String), "label", "score")
     lists = ids.group_by("query_id").agg("doc_id", "label", "score")
     queries, docs, labels, scores = (lists[name].to_list() for name in lists.columns)
@@ -84,7 +87,10 @@ def _trec_prepare(table: Table) -> Any:
 
 
 def _trec_values(table: Table, ready: Any, given: dict[str, dict[str, float]]) -> pl.DataFrame:
-    columns = {mine: [v[name.replace(".", "_")] for v in given.values()] for name, mine in PYTREC_EVAL.items()}
+    columns = {
+        mine: [v[name.replace(".", "_")] for v in given.values()]
+        for name, mine in PYTREC_EVAL.items()
+    }
     return _frame(list(given), columns)
 
 
@@ -112,7 +118,9 @@ def _ir_prepare(table: Table) -> Any:
 def _ir_values(table: Table, ready: Any, given: list[Any]) -> pl.DataFrame:
     names = _ir_measures()
     rows = [(x.query_id, names[x.measure], x.value) for x in given]
-    return pl.DataFrame(rows, schema=["query_id", "metric", "value"], orient="row").pivot("metric", index="query_id")
+    return pl.DataFrame(rows, schema=["query_id", "metric", "value"], orient="row").pivot(
+        "metric", index="query_id"
+    )
 
 
 RANX = {
@@ -147,7 +155,9 @@ def _ranx_evaluate(ready: Any) -> dict[str, Any]:
 
 
 def _ranx_values(table: Table, ready: Any, given: dict[str, Any]) -> pl.DataFrame:
-    return _frame(list(ready[1].keys()), {mine: np.asarray(given[name]) for name, mine in RANX.items()})
+    return _frame(
+        list(ready[1].keys()), {mine: np.asarray(given[name]) for name, mine in RANX.items()}
+    )
 
 
 def _ranx_lists(table: Table) -> Any:
@@ -164,7 +174,8 @@ def _ranx_lists_values(table: Table, ready: Any, given: dict[str, Any]) -> pl.Da
 
 @dataclass(frozen=True)
 class Lists:
-    """The labels and scores of all queries, those of one query together, and where each query starts."""
+    """The labels and scores of all queries, those of one query together, and where each query
+    starts."""
 
     queries: pl.Series
     starts: np.ndarray
@@ -196,7 +207,9 @@ def _loop_evaluate(ready: Lists) -> np.ndarray:
 
 
 def _loop_values(table: Table, ready: Lists, given: np.ndarray) -> pl.DataFrame:
-    return _frame(ready.queries, {LINEAR: given[:, 0], EXPONENTIAL: given[:, 1], "map": given[:, 2]})
+    return _frame(
+        ready.queries, {LINEAR: given[:, 0], EXPONENTIAL: given[:, 1], "map": given[:, 2]}
+    )
 
 
 def matrices(table: Table) -> tuple[pl.Series, np.ndarray, np.ndarray]:
@@ -227,14 +240,18 @@ def _matrix_evaluate(ready: Any) -> tuple[float, float]:
 
 
 def _matrix_values(table: Table, ready: Any, given: tuple[float, float]) -> pl.DataFrame:
-    """scikit-learn gives means only: those that it takes them of are asked of the function inside."""
+    """scikit-learn gives means only: those that it takes them of are asked of the function
+    inside."""
     from sklearn.metrics._ranking import _ndcg_sample_scores
 
     queries, labels, gains, scores = ready
     each = [_ndcg_sample_scores(truth, scores, k=10, ignore_ties=True) for truth in (labels, gains)]
     for mean, values in zip(given, each, strict=True):
         if not abs(mean - values.mean()) <= 1e-12:
-            raise Disagreement(f"{table.name}: scikit-learn's mean {mean} is not that of its queries, {values.mean()}")
+            raise Disagreement(
+                f"{table.name}: scikit-learn's mean {mean} is not that of its queries, "
+                f"{values.mean()}"
+            )
     return _frame(queries, dict(zip((LINEAR, EXPONENTIAL), each, strict=True)))
 
 
@@ -277,8 +294,13 @@ def _torch_evaluate(ready: Any) -> dict[str, Any]:
 
 
 def _torch_values(table: Table, ready: Any, given: dict[str, Any]) -> pl.DataFrame:
-    codes = table.frame.select("query_id", code=pl.Series(ready[3].numpy())).unique("code").sort("code")
-    return _frame(codes["query_id"], {name: np.atleast_1d(values.double().numpy()) for name, values in given.items()})
+    codes = (
+        table.frame.select("query_id", code=pl.Series(ready[3].numpy())).unique("code").sort("code")
+    )
+    return _frame(
+        codes["query_id"],
+        {name: np.atleast_1d(values.double().numpy()) for name, values in given.items()},
+    )
 
 
 COMPETITORS: Sequence[Tool] = (
@@ -354,7 +376,9 @@ COMPETITORS: Sequence[Tool] = (
         ties=False,
     ),
     *BY_HAND,
-    Tool("pandas groupby", TEN, by_pandas, as_given, frame=lambda table: table.pandas, note=UNCHECKED),
+    Tool(
+        "pandas groupby", TEN, by_pandas, as_given, frame=lambda table: table.pandas, note=UNCHECKED
+    ),
     Tool(
         "DuckDB SQL",
         TEN,

@@ -1,11 +1,14 @@
-"""Tables larger than memory on one machine: seconds and peak memory, beside DuckDB doing the same in SQL, and their bars.
+"""Tables larger than memory on one machine: seconds and peak memory, beside DuckDB doing the same
+in SQL, and their bars.
 
-python benchmarks/larger_than_memory.py --folder /data/big --rows 3e6 3e7 3e8 --verbs-at 3e7 --pairs 5e7
+python benchmarks/larger_than_memory.py --folder /data/big --rows 3e6 3e7 3e8 --verbs-at 3e7 --pairs
+5e7
 
-Every measurement runs in a process of its own, from Parquet to Parquet, so that its peak memory is its own, with that of
-processes that it starts. 300,000,000 rows take 6 GB of Parquet in the folder, and as much again while they are spilled. Tables are
-made of their row numbers, in pieces; pieces that are there already are not made again. A row's query is a permutation of
-its number, so that the rows of a query lie all over the table: the hardest order there is. Seconds of the processor are
+Every measurement runs in a process of its own, from Parquet to Parquet, so that its peak memory is
+its own, with that of processes that it starts. 300,000,000 rows take 6 GB of Parquet in the folder,
+and as much again while they are spilled. Tables are made of their row numbers, in pieces; pieces
+that are there already are not made again. A row's query is a permutation of its number, so that the
+rows of a query lie all over the table: the hardest order there is. Seconds of the processor are
 those of all cores together; they hardly change where other work has the cores half of the time.
 """
 
@@ -35,7 +38,8 @@ import rankframe  # noqa: F401 - registers .rank
 
 PIECE = 5_000_000
 """The rows of a piece."""
-# ---------------------------------------------------------------------------------------------------------- the tables
+# --------------------------------------------------------------------------------------------------
+# -------- the tables
 
 
 def mixed(x: np.ndarray) -> np.ndarray:
@@ -59,7 +63,9 @@ def piece(start: int, stop: int, rows: int, per_query: int) -> pl.DataFrame:
             "query_id": (place // np.uint64(per_query)).astype(np.int32),
             "doc_id": (mixed(second) >> np.uint64(1)).astype(np.int64),
             "score": (first >> np.uint64(11)) * 2.0**-53,
-            "label": np.where(relevant, 1 + (second >> np.uint64(40)) % np.uint64(4), 0).astype(np.int8),
+            "label": np.where(relevant, 1 + (second >> np.uint64(40)) % np.uint64(4), 0).astype(
+                np.int8
+            ),
         }
     )
 
@@ -77,10 +83,13 @@ def table(folder: Path, rows: int, per_query: int) -> Path:
     return at
 
 
-# ------------------------------------------------------------------------------------------------------ the measurements
+# --------------------------------------------------------------------------------------------------
+# ---- the measurements
 
 
-def ours(verb: str, *metrics: str, limit: str | None = None, **options: Any) -> Callable[[Path, Path, int], None]:
+def ours(
+    verb: str, *metrics: str, limit: str | None = None, **options: Any
+) -> Callable[[Path, Path, int], None]:
     """A verb of ours, from a folder of Parquet to a file."""
 
     def work(at: Path, out: Path, memory: int) -> None:
@@ -153,14 +162,18 @@ def work(what: str, at: str, out: str, memory: str) -> None:
     start = time.perf_counter()
     WORK[what](Path(at), Path(out), int(memory))
     seconds, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF)
-    print(json.dumps({"seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "megabytes": peak()}))
+    print(
+        json.dumps({"seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "megabytes": peak()})
+    )
 
 
 def peak() -> float:
-    """The most memory that this process ever had, in megabytes; files that are mapped into it count, and so do children."""
+    """The most memory that this process ever had, in megabytes; files that are mapped into it
+    count, and so do children."""
     unit = 1 if sys.platform == "darwin" else 2**10
     most, children = (
-        resource.getrusage(who).ru_maxrss * unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        resource.getrusage(who).ru_maxrss * unit
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     status = Path("/proc/self/status")
     if status.exists():  # a forked process inherits its parent's `ru_maxrss`
@@ -196,7 +209,8 @@ def check(at: Path, folder: Path, memory: int) -> int:
 
 
 PEAKS = {"": 4.0, LIMITED: 1.5}
-"""The gigabytes that a verb may have, of a machine with 24 GB whose default budget is a sixth of it."""
+"""The gigabytes that a verb may have, of a machine with 24 GB whose default budget is a sixth of
+it."""
 
 PER_ROW = 224 / 300
 """The microseconds of processor that a row may take: 224 s for 300,000,000."""
@@ -211,33 +225,60 @@ def judged(found: Found) -> Iterator[Bar]:
         verb = name.removesuffix(LIMITED)
         table = f"{rows:,} rows" if per_query != 2 else f"{rows // 2:,} queries of 2"
         if verb in VERBS:
-            yield Bar(f"peak of {name}, {table}", figures["megabytes"] / 1e3, PEAKS[name[len(verb) :]], "GB")
+            yield Bar(
+                f"peak of {name}, {table}",
+                figures["megabytes"] / 1e3,
+                PEAKS[name[len(verb) :]],
+                "GB",
+            )
     times = {
-        rows: figures["cpu"] for (name, rows, per), figures in found.items() if (name, per) == ("ten metrics", 100)
+        rows: figures["cpu"]
+        for (name, rows, per), figures in found.items()
+        if (name, per) == ("ten metrics", 100)
     }
     most = max(times, default=0)
     if times:
-        yield Bar(f"processor, ten metrics, {most:,} rows", times[most] / most * 1e6, PER_ROW, "microseconds a row")
+        yield Bar(
+            f"processor, ten metrics, {most:,} rows",
+            times[most] / most * 1e6,
+            PER_ROW,
+            "microseconds a row",
+        )
     if len(times) > 1:
         before = sorted(times)[-2]
         growth = slope((before, most), (times[before], times[most]))
         yield Bar(f"processor, from {before:,} to {most:,} rows", growth, 1.1, "as exponent")
     for name, (_, *metrics) in DUCKDB.items():
-        theirs, mine = found.get((name, most, 100)), found.get(("ten metrics" if metrics[1:] else LINEAR, most, 100))
+        theirs, mine = (
+            found.get((name, most, 100)),
+            found.get(("ten metrics" if metrics[1:] else LINEAR, most, 100)),
+        )
         if theirs is not None and mine is not None:
             faster = theirs["cpu"] / mine["cpu"]
             yield Bar(f"{name}, {most:,} rows", faster, 1.0, "times ours", at_most=False)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True, help="where tables, results and spilled data go")
-    parser.add_argument("--rows", type=float, nargs="*", default=[3e6, 3e7, 3e8], help="sizes, of 100 rows per query")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--folder", type=Path, required=True, help="where tables, results and spilled data go"
+    )
+    parser.add_argument(
+        "--rows",
+        type=float,
+        nargs="*",
+        default=[3e6, 3e7, 3e8],
+        help="sizes, of 100 rows per query",
+    )
     parser.add_argument("--verbs-at", type=float, help="the size for all our verbs")
     parser.add_argument("--one-query", type=float, help="the rows of a table with a single query")
     parser.add_argument("--pairs", type=float, help="the queries of a table with two rows each")
     parser.add_argument("--memory", type=int, default=4000, help="MB after which DuckDB spills")
-    parser.add_argument("--only", nargs="*", choices=WORK, default=WORK, help="the measurements to be made")
+    parser.add_argument(
+        "--only", nargs="*", choices=WORK, default=WORK, help="the measurements to be made"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the tables")
     given = parser.parse_args()
 
@@ -251,9 +292,15 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     if given.rows:
         smallest = table(given.folder, int(min(given.rows)), 100)
-        print(f"DuckDB's values are ours: {check(smallest, given.folder, given.memory)} queries", flush=True)
+        print(
+            f"DuckDB's values are ours: {check(smallest, given.folder, given.memory)} queries",
+            flush=True,
+        )
 
-    print(f"{'':30}{'rows':>12}{'queries':>12}{'seconds':>9}{'CPU s':>9}{'rows/s':>11}{'peak MB':>9}", flush=True)
+    print(
+        f"{'':30}{'rows':>12}{'queries':>12}{'seconds':>9}{'CPU s':>9}{'rows/s':>11}{'peak MB':>9}",
+        flush=True,
+    )
     measured: dict[tuple[str, int, int], dict[str, float]] = {}
     for rows, per_query, names in sizes:
         at = table(given.folder, rows, per_query)
@@ -265,9 +312,16 @@ def main() -> None:
                 line = f"{name:30}{rows:12}{rows // per_query:12}{found['seconds']:9.1f}{found['cpu']:9.1f}"
                 print(f"{line}{rows / found['seconds']:11.0f}{found['megabytes']:9.0f}", flush=True)
     for name in LARGE:
-        times = {rows: x["seconds"] for (what, rows, per), x in measured.items() if (what, per) == (name, 100)}
+        times = {
+            rows: x["seconds"]
+            for (what, rows, per), x in measured.items()
+            if (what, per) == (name, 100)
+        }
         if len(times) > 1:
-            print(f"{name}: seconds grow with rows to the power {slope(list(times), list(times.values())):.2f}")
+            print(
+                f"{name}: seconds grow with rows to the power "
+                f"{slope(list(times), list(times.values())):.2f}"
+            )
     bars = list(judged(measured))
     print(*(bar.line() for bar in bars), sep="\n")
     print(f"{sum(bar.holds for bar in bars)} of {len(bars)} hold")

@@ -1,9 +1,10 @@
-"""Figures to plan with: rows a second and core of the kernel, bytes a row that Spark shuffles; ours beside plain Spark.
+"""Figures to plan with: rows a second and core of the kernel, bytes a row that Spark shuffles; ours
+beside plain Spark.
 
 python benchmarks/scale.py --rows 1000000
 
-Plain Spark is nDCG@10 and MAP by window functions in SQL, and Spark's own RankingMetrics. All three have to give the same
-values before any is timed.
+Plain Spark is nDCG@10 and MAP by window functions in SQL, and Spark's own RankingMetrics. All three
+have to give the same values before any is timed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,18 @@ from pyspark.sql import SparkSession
 import rankframe as rf
 import rankframe.spark
 
-TEN = ("ndcg@10", "ndcg(gain=exponential)@10", "map", "rr", "P@10", "R@100", "hit_rate@10", "r_precision", "rbp", "err")
+TEN = (
+    "ndcg@10",
+    "ndcg(gain=exponential)@10",
+    "map",
+    "rr",
+    "P@10",
+    "R@100",
+    "hit_rate@10",
+    "r_precision",
+    "rbp",
+    "err",
+)
 
 WINDOWS = """
     SELECT query_id,
@@ -55,7 +67,8 @@ def table(rows: int, per_query: int = 100) -> pl.DataFrame:
             "query_id": np.repeat(np.arange(queries), per_query),
             "doc_id": rng.integers(0, 2**40, rows),
             "score": rng.random(rows),
-            "label": (rng.random(rows) < 0.4).astype(np.int32) * rng.integers(1, 5, rows).astype(np.int32),
+            "label": (rng.random(rows) < 0.4).astype(np.int32)
+            * rng.integers(1, 5, rows).astype(np.int32),
         }
     ).sample(fraction=1, shuffle=True, seed=0)
 
@@ -88,7 +101,9 @@ def shuffled(spark: Any, work: Callable[[], Any]) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3, help="how often Spark's work is timed; the median counts")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="how often Spark's work is timed; the median counts"
+    )
     parser.add_argument("--memory", default="2g", help="of Spark's driver, which runs all tasks")
     given = parser.parse_args()
     rows, rounds = given.rows, given.rounds
@@ -97,7 +112,8 @@ def main() -> None:
     kernel = rf.arrow_kernel(*TEN, largest_label=4)
     seconds = timed(lambda: kernel(bucket), 7)
     print(
-        f"kernel, ten metrics, a bucket of {bucket.num_rows} rows, one core: {bucket.num_rows / seconds / 1e6:.2f} million rows/s"
+        f"kernel, ten metrics, a bucket of {bucket.num_rows} rows, one core: "
+        f"{bucket.num_rows / seconds / 1e6:.2f} million rows/s"
     )
     print(f"result: {kernel(bucket).nbytes / 1000:.0f} bytes a query in Arrow")
     with tempfile.TemporaryDirectory() as folder:
@@ -140,14 +156,26 @@ def nowhere(result: Any) -> None:
 
 
 def check(spark: Any, sdf: Any) -> None:
-    """Ours are the values of SQL's windows, query by query, and the means of RankingMetrics, which has binary gains."""
+    """Ours are the values of SQL's windows, query by query, and the means of RankingMetrics, which
+    has binary gains."""
     ours = rankframe.spark.evaluate(sdf, "ndcg@10", "map", "ndcg(gain=binary)@10")
-    found = pl.DataFrame(ours.join(spark.sql(WINDOWS).toDF("query_id", "sql_ndcg", "sql_map"), "query_id").toArrow())
-    off = found.select(a=pl.col("ndcg@10") - pl.col("sql_ndcg"), b=pl.col("map") - pl.col("sql_map"))
+    found = pl.DataFrame(
+        ours.join(spark.sql(WINDOWS).toDF("query_id", "sql_ndcg", "sql_map"), "query_id").toArrow()
+    )
+    off = found.select(
+        a=pl.col("ndcg@10") - pl.col("sql_ndcg"), b=pl.col("map") - pl.col("sql_map")
+    )
     largest = max(abs(x) for column in off for x in (column.min(), column.max()))
     ndcg, mean_ap = ranking_metrics(sdf)
-    largest = max(largest, abs(found["ndcg(gain=binary)@10"].mean() - ndcg), abs(found["map"].mean() - mean_ap))
-    print(f"{len(found)} queries; windows, RankingMetrics and ours differ by {largest:.0e}", flush=True)
+    largest = max(
+        largest,
+        abs(found["ndcg(gain=binary)@10"].mean() - ndcg),
+        abs(found["map"].mean() - mean_ap),
+    )
+    print(
+        f"{len(found)} queries; windows, RankingMetrics and ours differ by {largest:.0e}",
+        flush=True,
+    )
     if largest > 1e-12:
         raise ValueError("the values differ")
 
@@ -158,7 +186,8 @@ def ranking_metrics(sdf: Any) -> tuple[float, float]:
     from pyspark.sql.functions import expr
 
     ranked = expr(
-        "transform(reverse(array_sort(collect_list(struct(score, doc_id)))), x -> double(x.doc_id)) AS ranked"
+        "transform(reverse(array_sort(collect_list(struct(score, doc_id)))), x -> "
+        "double(x.doc_id)) AS ranked"
     )
     relevant = expr("collect_list(double(doc_id)) FILTER (WHERE label >= 1) AS relevant")
     lists = sdf.groupBy("query_id").agg(ranked, relevant)

@@ -30,7 +30,9 @@ class Table:
         """The same rows; numbers are NumPy's, texts are pandas' own."""
         frame = self.frame
         columns = {
-            name: frame[name].to_list() if frame[name].dtype == pl.String else frame[name].to_numpy(writable=True)
+            name: frame[name].to_list()
+            if frame[name].dtype == pl.String
+            else frame[name].to_numpy(writable=True)
             for name in frame.columns
         }
         return pd.DataFrame(columns)
@@ -39,9 +41,17 @@ class Table:
     def objects(self) -> pd.DataFrame:
         """The same rows with ids as Python texts, which is what ranx takes."""
         frame = self.frame.with_columns(pl.col("query_id", "doc_id").cast(pl.String))
-        ids = {name: np.array(frame[name].to_list(), dtype=object) for name in ("query_id", "doc_id")}
+        ids = {
+            name: np.array(frame[name].to_list(), dtype=object) for name in ("query_id", "doc_id")
+        }
         ids = {name: pd.Series(values, dtype=object) for name, values in ids.items()}
-        return pd.DataFrame({**ids, "score": self.frame["score"].to_numpy(), "label": self.frame["label"].to_numpy()})
+        return pd.DataFrame(
+            {
+                **ids,
+                "score": self.frame["score"].to_numpy(),
+                "label": self.frame["label"].to_numpy(),
+            }
+        )
 
     @cached_property
     def parquet(self) -> Path:
@@ -58,7 +68,9 @@ class Table:
         if len(queries) == 1:
             return Table(self.name, self.frame.head(rows), self.ties)
         share = queries.head(max(1, rows * len(queries) // self.frame.height))
-        return Table(self.name, self.frame.filter(pl.col("query_id").is_in(share.implode())), self.ties)
+        return Table(
+            self.name, self.frame.filter(pl.col("query_id").is_in(share.implode())), self.ties
+        )
 
 
 @dataclass(frozen=True)
@@ -84,12 +96,15 @@ class Shape:
         return replace(self, per_query=self.per_query // by)
 
     def table(self, name: str = "", seed: int = 0) -> Table:
-        """Labels from 0 to 4; scores above 0, exact as 32-bit floats, and without ties unless `levels` says how many."""
+        """Labels from 0 to 4; scores above 0, exact as 32-bit floats, and without ties unless
+        `levels` says how many."""
         rng = np.random.default_rng(seed)
         queries, n = self.queries, self.per_query
         shape = (queries, n)
         if self.levels is None:
-            steps = 2**23 // n  # a place of its own for each document of a query, and chance within the place
+            steps = (
+                2**23 // n
+            )  # a place of its own for each document of a query, and chance within the place
             places = rng.random(shape).argsort(axis=1)
             score = (places * steps + rng.integers(1, steps + 1, shape)) / 2**23
         else:
@@ -106,7 +121,8 @@ class Shape:
         )
         if self.text:
             frame = frame.with_columns(
-                pl.format("query-{}", "query_id").alias("query_id"), pl.format("d{}", "doc_id").alias("doc_id")
+                pl.format("query-{}", "query_id").alias("query_id"),
+                pl.format("d{}", "doc_id").alias("doc_id"),
             )
         if self.order == "shuffled":
             frame = frame[rng.permutation(frame.height)]
@@ -134,9 +150,14 @@ SHAPES: dict[str, Shape] = {
 
 
 def chosen(words: list[str]) -> dict[str, Shape]:
-    """The shapes that are named, or whose names contain one of the words; all of them where no word is given."""
+    """The shapes that are named, or whose names contain one of the words; all of them where no word
+    is given."""
     found = {name: shape for name, shape in SHAPES.items() if name in words}
-    found = found or {name: shape for name, shape in SHAPES.items() if not words or any(word in name for word in words)}
+    found = found or {
+        name: shape
+        for name, shape in SHAPES.items()
+        if not words or any(word in name for word in words)
+    }
     if not found:
         raise SystemExit(f"no shape is named like {words}; there are:\n  " + "\n  ".join(SHAPES))
     return found

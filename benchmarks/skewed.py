@@ -1,11 +1,13 @@
-"""What a worker takes for a skewed table: the peak memory of Spark's Python workers, or of Dask's, in ten metrics.
+"""What a worker takes for a skewed table: the peak memory of Spark's Python workers, or of Dask's,
+in ten metrics.
 
 python benchmarks/skewed.py spark --rows 5e6
 python benchmarks/skewed.py dask --rows 5e6
 
-One query has a fifth of all rows, which stand in no order in Parquet files. The values have to be those of one Polars frame.
-A run over a small table comes first and says what a worker takes with all that it loads; what the skewed table takes on
-top of that is put against the rows of its largest bucket. Spark's JVM has 1 GB for two tasks, a worker of Dask 1 GB.
+One query has a fifth of all rows, which stand in no order in Parquet files. The values have to be
+those of one Polars frame. A run over a small table comes first and says what a worker takes with
+all that it loads; what the skewed table takes on top of that is put against the rows of its largest
+bucket. Spark's JVM has 1 GB for two tasks, a worker of Dask 1 GB.
 """
 
 from __future__ import annotations
@@ -32,7 +34,18 @@ from polars.testing import assert_frame_equal
 
 import rankframe  # noqa: F401 - registers .rank
 
-TEN = ("ndcg@10", "ndcg(gain=exponential)@10", "map", "rr", "P@10", "R@100", "hit_rate@10", "r_precision", "rbp", "err")
+TEN = (
+    "ndcg@10",
+    "ndcg(gain=exponential)@10",
+    "map",
+    "rr",
+    "P@10",
+    "R@100",
+    "hit_rate@10",
+    "r_precision",
+    "rbp",
+    "err",
+)
 ROWS_PER_BUCKET = 100_000
 """Spark's buckets have as many if nobody says another number; the files of the table do, too."""
 
@@ -43,28 +56,38 @@ def table(rows: int, texts: bool) -> pl.DataFrame:
     big = rows // 5
     df = pl.DataFrame(
         {
-            "query_id": np.r_[np.zeros(big, np.int64), rng.integers(1, max(2, rows // 100), rows - big)],
+            "query_id": np.r_[
+                np.zeros(big, np.int64), rng.integers(1, max(2, rows // 100), rows - big)
+            ],
             "doc_id": rng.permutation(rows),
             "score": rng.random(rows),
             "label": (rng.random(rows) < 0.4) * rng.integers(1, 5, rows),
         }
     ).sample(fraction=1, shuffle=True, seed=0)
-    named = (pl.format("query-{}", "query_id"), pl.format("document-{}", pl.col("doc_id") + 10**9).alias("doc_id"))
+    named = (
+        pl.format("query-{}", "query_id"),
+        pl.format("document-{}", pl.col("doc_id") + 10**9).alias("doc_id"),
+    )
     return df.with_columns(*named) if texts else df
 
 
 def peak() -> int:
-    """The most memory that this process ever had, in bytes; `ru_maxrss` may be that of the process that started it."""
+    """The most memory that this process ever had, in bytes; `ru_maxrss` may be that of the process
+    that started it."""
     status = Path("/proc/self/status")
     if status.exists():
         (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
         return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def same(found: pl.DataFrame, df: pl.DataFrame) -> None:
     wanted = df.rank.evaluate(*TEN)
-    assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
+    assert_frame_equal(
+        found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12
+    )
 
 
 def on_spark(folder: Path, small: pl.DataFrame, df: pl.DataFrame) -> tuple[int, int, int, float]:
@@ -79,22 +102,44 @@ def on_spark(folder: Path, small: pl.DataFrame, df: pl.DataFrame) -> tuple[int, 
             yield pa.RecordBatch.from_pydict({"bytes": [peak()]})
 
     def most() -> int:
-        found = spark.range(0, 16, 1, 16).mapInArrow(lambda batches: peaks(batches), "bytes long").toArrow()
+        found = (
+            spark.range(0, 16, 1, 16)
+            .mapInArrow(lambda batches: peaks(batches), "bytes long")
+            .toArrow()
+        )
         return max(found["bytes"].to_pylist())
 
-    options = {"driver.memory": "1g", "ui.enabled": "false", "log.level": "ERROR", "sql.shuffle.partitions": "8"}
-    options |= {"driver.host": "127.0.0.1", "driver.bindAddress": "127.0.0.1", "ui.showConsoleProgress": "false"}
+    options = {
+        "driver.memory": "1g",
+        "ui.enabled": "false",
+        "log.level": "ERROR",
+        "sql.shuffle.partitions": "8",
+    }
+    options |= {
+        "driver.host": "127.0.0.1",
+        "driver.bindAddress": "127.0.0.1",
+        "ui.showConsoleProgress": "false",
+    }
     builder = SparkSession.builder.master("local[2]")
     for name, value in options.items():
         builder = builder.config(f"spark.{name}", value)
     spark = builder.getOrCreate()
     try:
-        same(pl.DataFrame(rankframe.spark.evaluate(spark.read.parquet(f"{folder}/small"), *TEN).toArrow()), small)
+        same(
+            pl.DataFrame(
+                rankframe.spark.evaluate(spark.read.parquet(f"{folder}/small"), *TEN).toArrow()
+            ),
+            small,
+        )
         loaded, start = most(), time.perf_counter()
         sdf, buckets = spark.read.parquet(f"{folder}/table"), math.ceil(len(df) / ROWS_PER_BUCKET)
         found = pl.DataFrame(rankframe.spark.evaluate(sdf, *TEN, buckets=buckets).toArrow())
         seconds = time.perf_counter() - start
-        sizes = sdf.selectExpr(f"pmod(xxhash64(query_id), {buckets}L) AS bucket").groupBy("bucket").count()
+        sizes = (
+            sdf.selectExpr(f"pmod(xxhash64(query_id), {buckets}L) AS bucket")
+            .groupBy("bucket")
+            .count()
+        )
         rows = max(size["count"] for size in sizes.collect())
         same(found, df)
         return loaded, most(), rows, seconds
@@ -110,10 +155,15 @@ def on_dask(folder: Path, small: pl.DataFrame, df: pl.DataFrame) -> tuple[int, i
     import rankframe.dask  # noqa: F401 - registers ddf.rank
 
     def evaluate(name: str) -> pl.DataFrame:
-        return pl.from_pandas(dd.read_parquet(folder / name).rank.evaluate(*TEN).compute().reset_index())
+        return pl.from_pandas(
+            dd.read_parquet(folder / name).rank.evaluate(*TEN).compute().reset_index()
+        )
 
     settings: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "1GB"}
-    with LocalCluster(**settings, dashboard_address=None, silence_logs=50) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(**settings, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
         workers = set(client.run(os.getpid).values())
         same(evaluate("small"), small)
         loaded, start = max(client.run(peak).values()), time.perf_counter()
@@ -122,7 +172,9 @@ def on_dask(folder: Path, small: pl.DataFrame, df: pl.DataFrame) -> tuple[int, i
         if workers != set(client.run(os.getpid).values()):
             raise MemoryError("Dask put an end to a worker")
         ddf = dd.read_parquet(folder / "table", columns=["query_id"])
-        rows = max(ddf.shuffle(on="query_id", npartitions=ddf.npartitions).map_partitions(len).compute())
+        rows = max(
+            ddf.shuffle(on="query_id", npartitions=ddf.npartitions).map_partitions(len).compute()
+        )
     same(found, df)
     return loaded, most, rows, seconds
 
@@ -134,10 +186,14 @@ def write(df: pl.DataFrame, folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("engine", choices=["spark", "dask"])
     parser.add_argument("--rows", type=float, default=5e6)
-    parser.add_argument("--texts", action="store_true", help="ids that are texts, of 7 to 19 letters")
+    parser.add_argument(
+        "--texts", action="store_true", help="ids that are texts, of 7 to 19 letters"
+    )
     given = parser.parse_args()
     small, df = table(10_000, given.texts), table(int(given.rows), given.texts)
     with tempfile.TemporaryDirectory() as name:
@@ -146,7 +202,12 @@ def main() -> None:
         write(df, folder / "table")
         engine = on_spark if given.engine == "spark" else on_dask
         loaded, most, rows, seconds = engine(folder, small, df)
-    found = {"loaded MB": loaded / 1e6, "peak MB": most / 1e6, "rows of the largest bucket": rows, "seconds": seconds}
+    found = {
+        "loaded MB": loaded / 1e6,
+        "peak MB": most / 1e6,
+        "rows of the largest bucket": rows,
+        "seconds": seconds,
+    }
     found["bytes a row"] = (most - loaded) / rows
     print(json.dumps({key: round(value) for key, value in found.items()}))
 

@@ -3,10 +3,11 @@
     python -m pip install -e . -r benchmarks/requirements.txt
     python benchmarks/suite.py                     # half an hour; with --quick a few minutes
 
-prints one table and writes `results.json`, `results.md` and `chart.svg` into the folder of `--out`. The unit is one bare
-`frame.sort("query_id", "score")` of the same table, timed in the same rounds: figures are ratios, because machines differ.
-Every tool's values are compared with rankframe's, query by query: of 20,000 rows before anything is timed, and of all rows
-in the first round. A tool that differs ends the run. `python benchmarks/bars.py` says which of the bars hold.
+prints one table and writes `results.json`, `results.md` and `chart.svg` into the folder of `--out`.
+The unit is one bare `frame.sort("query_id", "score")` of the same table, timed in the same rounds:
+figures are ratios, because machines differ. Every tool's values are compared with rankframe's,
+query by query: of 20,000 rows before anything is timed, and of all rows in the first round. A tool
+that differs ends the run. `python benchmarks/bars.py` says which of the bars hold.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ LIBRARIES = (
 
 @dataclass(frozen=True)
 class Figure:
-    """What a tool took for a table; seconds are medians, and None where nothing was prepared or measured."""
+    """What a tool took for a table; seconds are medians, and None where nothing was prepared or
+    measured."""
 
     table: str
     tool: str
@@ -67,7 +69,12 @@ class Figure:
 
     def line(self) -> str:
         """The row of the printed table."""
-        if self.evaluate is None or self.from_frame is None or self.least is None or self.most is None:
+        if (
+            self.evaluate is None
+            or self.from_frame is None
+            or self.least is None
+            or self.most is None
+        ):
             return f"  {self.tool:24}{self.note}"
         about = "~" if self.estimated else ""
         prepare = "" if self.prepare is None else f"{about}{self.prepare / self.sort:.2f}"
@@ -83,7 +90,17 @@ class Figure:
         return f"  {self.tool:24}{line}{self.note and '  ' + self.note}"
 
 
-HEADINGS = ("metrics", "prepare", "evaluate", "least-most", "rankframe", "x evaluate", "x all", "rounds", "difference")
+HEADINGS = (
+    "metrics",
+    "prepare",
+    "evaluate",
+    "least-most",
+    "rankframe",
+    "x evaluate",
+    "x all",
+    "rounds",
+    "difference",
+)
 WIDTHS = (8, 9, 10, 17, 10, 11, 9, 8, 11)
 LEGEND = f"""
 metrics: how many of the ten it computes ({", ".join(TEN)})
@@ -121,7 +138,9 @@ class Course:
         seconds, given = warm(lambda: self.tool.evaluate(self.ready))
         self.evaluated.append(seconds)
         if number == 0:
-            self.difference = max(self.difference, compare(self.tool, self.table, self.ready, given))
+            self.difference = max(
+                self.difference, compare(self.tool, self.table, self.ready, given)
+            )
 
 
 def _rounds(seconds: Sequence[float], rounds: int) -> int:
@@ -152,10 +171,15 @@ def measure(table: Table, tools: Sequence[Tool], rounds: int, budget: float) -> 
         elif table.ties and not tool.ties:
             notes[tool.name] = "ties are not broken by document"
         else:
-            taking_part.append(course(tool, table, rounds, math.inf if tool.name == OURS else budget))
+            taking_part.append(
+                course(tool, table, rounds, math.inf if tool.name == OURS else budget)
+            )
     asked = dict.fromkeys(c.tool.metrics for c in taking_part)
     reference = {c.tool.metrics: c for c in taking_part if c.tool.name == OURS}
-    ours = {metrics: reference.get(metrics) or Course(rankframe(*metrics)[0], table, rounds) for metrics in asked}
+    ours = {
+        metrics: reference.get(metrics) or Course(rankframe(*metrics)[0], table, rounds)
+        for metrics in asked
+    }
     everyone = [*taking_part, *(c for c in ours.values() if c not in taking_part)]
     sorts = []
     for number in range(rounds):
@@ -167,7 +191,10 @@ def measure(table: Table, tools: Sequence[Tool], rounds: int, budget: float) -> 
         c.tool.name: _figure(c, table.name, sort, statistics.median(ours[c.tool.metrics].evaluated))
         for c in taking_part
     }
-    absent = {name: Figure(table.name, name, 0, sort, 0, None, None, note=note) for name, note in notes.items()}
+    absent = {
+        name: Figure(table.name, name, 0, sort, 0, None, None, note=note)
+        for name, note in notes.items()
+    }
     return [{**found, **absent}[tool.name] for tool in tools]
 
 
@@ -206,7 +233,8 @@ print(time.perf_counter() - start)
 
 
 def cold() -> float | None:
-    """The seconds of ranx' first evaluation, of 10,000 rows, in a fresh process that has nothing compiled yet."""
+    """The seconds of ranx' first evaluation, of 10,000 rows, in a fresh process that has nothing
+    compiled yet."""
     if COMPETITORS[0].missing:
         return None
     with tempfile.TemporaryDirectory() as cache:
@@ -223,7 +251,9 @@ def cold() -> float | None:
 def machine() -> dict[str, Any]:
     """What the figures were measured with."""
     installed = {distribution.name.replace("_", "-") for distribution in distributions()}
-    libraries = {name: version(name) if name in installed else "not installed" for name in LIBRARIES}
+    libraries = {
+        name: version(name) if name in installed else "not installed" for name in LIBRARIES
+    }
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -234,19 +264,36 @@ def machine() -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> list[Figure]:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shapes", nargs="*", default=[], help="parts of the names of shapes; all where none is given")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--shapes",
+        nargs="*",
+        default=[],
+        help="parts of the names of shapes; all where none is given",
+    )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=15, help="seconds that one call of a tool may take")
-    parser.add_argument("--quick", action="store_true", help="tables of a twentieth of the rows, in three rounds")
+    parser.add_argument(
+        "--budget", type=float, default=15, help="seconds that one call of a tool may take"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="tables of a twentieth of the rows, in three rounds"
+    )
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"))
     options = parser.parse_args(arguments)
     shapes = chosen(options.shapes)
     rounds, budget = (3, 1.5) if options.quick else (options.rounds, options.budget)
     options.out.mkdir(parents=True, exist_ok=True)
     about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about["libraries"].items()), f"{about['threads']} threads")
-    print(f"\n{'':26}" + "".join(f"{text:>{width}}" for text, width in zip(HEADINGS, WIDTHS, strict=True)))
+    print(
+        ", ".join(f"{name} {value}" for name, value in about["libraries"].items()),
+        f"{about['threads']} threads",
+    )
+    print(
+        f"\n{'':26}"
+        + "".join(f"{text:>{width}}" for text, width in zip(HEADINGS, WIDTHS, strict=True))
+    )
     figures: list[Figure] = []
     for name, shape in shapes.items():
         table = (shape.smaller(20) if options.quick else shape).table(name)
@@ -259,7 +306,10 @@ def main(arguments: Sequence[str] | None = None) -> list[Figure]:
         _write(options.out, figures, about)
     if not options.quick and (seconds := cold()) is not None:
         about["ranx, first evaluation in a fresh process, nothing compiled"] = seconds
-        print(f"ranx, first evaluation in a fresh process with nothing compiled: {seconds:.1f} s for 10,000 rows")
+        print(
+            f"ranx, first evaluation in a fresh process with nothing compiled: {seconds:.1f} "
+            "s for 10,000 rows"
+        )
     _write(options.out, figures, about)
     print(LEGEND)
     shown = USUAL if USUAL in shapes else next(iter(shapes))
@@ -270,23 +320,47 @@ def main(arguments: Sequence[str] | None = None) -> list[Figure]:
 
 
 def markdown(figures: Sequence[Figure], shown: str) -> str:
-    """Two tables for a page: of one shape all that was measured, and of all shapes the times in bare sorts."""
+    """Two tables for a page: of one shape all that was measured, and of all shapes the times in
+    bare sorts."""
 
     def number(seconds: float | None, unit: float, about: bool) -> str:
-        return "" if seconds is None else f"{'~' if about else ''}{seconds / unit:.{0 if seconds > 20 * unit else 1}f}"
+        return (
+            ""
+            if seconds is None
+            else f"{'~' if about else ''}{seconds / unit:.{0 if seconds > 20 * unit else 1}f}"
+        )
 
-    one = [["tool", "metrics", "prepare", "evaluate", "rankframe, the same", "evaluate, times ours", "all, times ours"]]
+    one = [
+        [
+            "tool",
+            "metrics",
+            "prepare",
+            "evaluate",
+            "rankframe, the same",
+            "evaluate, times ours",
+            "all, times ours",
+        ]
+    ]
     for f in figures:
         if f.table == shown and f.evaluate is not None:
             theirs = [number(x, f.rankframe, f.estimated) for x in (f.evaluate, f.from_frame)]
             ours = f.tool.startswith("rankframe")
             times = [number(x, f.sort, f.estimated) for x in (f.prepare, f.evaluate)]
             one.append(
-                [f.tool, str(f.metrics), *times, number(f.rankframe, f.sort, False), *(["", ""] if ours else theirs)]
+                [
+                    f.tool,
+                    str(f.metrics),
+                    *times,
+                    number(f.rankframe, f.sort, False),
+                    *(["", ""] if ours else theirs),
+                ]
             )
     found = {(f.table, f.tool): number(f.from_frame, f.sort, f.estimated) for f in figures}
     tables, tools = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
-    every = [["table", *tools], *([table, *(found[table, tool] for tool in tools)] for table in tables)]
+    every = [
+        ["table", *tools],
+        *([table, *(found[table, tool] for tool in tools)] for table in tables),
+    ]
     notes: dict[str, list[str]] = {}
     for f in figures:
         if f.table == shown and f.evaluate is not None and f.note:
@@ -308,7 +382,10 @@ def markdown(figures: Sequence[Figure], shown: str) -> str:
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    return ["| " + " | ".join(row) + " |" for row in (rows[0], ["---", *["---:"] * (len(rows[0]) - 1)], *rows[1:])]
+    return [
+        "| " + " | ".join(row) + " |"
+        for row in (rows[0], ["---", *["---:"] * (len(rows[0]) - 1)], *rows[1:])
+    ]
 
 
 def _write(folder: Path, figures: Sequence[Figure], about: dict[str, Any]) -> None:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["ERR", "EXPONENTIAL", "LINEAR", "NDCG_BY_AGGREGATES", "NDCG_BY_WINDOWS", "RBP", "TEN", "TEN_BY_WINDOWS"]
+__all__ = [
+    "ERR",
+    "EXPONENTIAL",
+    "LINEAR",
+    "NDCG_BY_AGGREGATES",
+    "NDCG_BY_WINDOWS",
+    "RBP",
+    "TEN",
+    "TEN_BY_WINDOWS",
+]
 
-LINEAR, EXPONENTIAL, RBP, ERR = "ndcg@10", "ndcg(gain=exponential)@10", "rbp(p=0.95)", "err(max_label=4)"
+LINEAR, EXPONENTIAL, RBP, ERR = (
+    "ndcg@10",
+    "ndcg(gain=exponential)@10",
+    "rbp(p=0.95)",
+    "err(max_label=4)",
+)
 COUNTED = ("map", "rr", "precision@10", "recall@100", "hit_rate@10", "r_precision")
 TEN = (LINEAR, EXPONENTIAL, *COUNTED, RBP, ERR)
 
@@ -36,7 +50,8 @@ WITH ranked AS (
 SELECT query_id, coalesce(COLUMNS(* EXCLUDE query_id), 0)::DOUBLE
 FROM (SELECT DISTINCT query_id FROM judged) LEFT JOIN found USING (query_id)
 """
-"""All ten of a table `judged`, in DuckDB's SQL: rows that are not relevant are dropped once they are ranked."""
+"""All ten of a table `judged`, in DuckDB's SQL: rows that are not relevant are dropped once they
+are ranked."""
 
 NDCG_BY_WINDOWS = """
 SELECT query_id, coalesce(

@@ -1,4 +1,5 @@
-"""Interleaved rounds: every call once per round, so that what slows the machine slows all of them."""
+"""Interleaved rounds: every call once per round, so that what slows the machine slows all of
+them."""
 
 from __future__ import annotations
 
@@ -42,13 +43,15 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def warm(call: Callable[[], Any]) -> tuple[float, Any]:
-    """As `timed`, of a second call where the first took below half a second: what ran before has left caches and memory to it."""
+    """As `timed`, of a second call where the first took below half a second: what ran before has
+    left caches and memory to it."""
     first = timed(call)
     return timed(call) if first[0] < 0.5 else first
 
 
 def interleaved(rounds: int, calls: Mapping[str, Callable[[], Any]]) -> dict[str, Seconds]:
-    """The seconds of each call, all of them run once per round, after one round that does not count."""
+    """The seconds of each call, all of them run once per round, after one round that does not
+    count."""
     found: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(rounds + 1):
         for name, call in calls.items():

@@ -1,6 +1,8 @@
-"""A tool that computes ranking metrics: its preparation and its evaluation apart, and whether its values are rankframe's.
+"""A tool that computes ranking metrics: its preparation and its evaluation apart, and whether its
+values are rankframe's.
 
-A tool says by rankframe's texts which metrics it computes, so that rankframe can be asked for the very same ones.
+A tool says by rankframe's texts which metrics it computes, so that rankframe can be asked for the
+very same ones.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Tool:
     evaluate
         From what `prepare` gave to what the tool gives; timed by itself.
     values
-        From the table, what was prepared and what was given: `query_id` and a column per metric. Not timed.
+        From the table, what was prepared and what was given: `query_id` and a column per metric.
+        Not timed.
     prepare
         From the table to what `evaluate` takes; None where that is a frame as it is.
     needs
@@ -73,18 +76,28 @@ def check(tool: Tool, table: Table) -> float:
 
 
 def compare(tool: Tool, table: Table, ready: Any, given: Any) -> float:
-    """The largest difference from rankframe's values; Disagreement where one is beyond the tool's tolerance."""
-    theirs = tool.values(table, ready, given).select(pl.col("query_id").cast(pl.String), *tool.metrics)
-    ours = rf.rank(table.frame).evaluate(*tool.metrics).with_columns(pl.col("query_id").cast(pl.String))
+    """The largest difference from rankframe's values; Disagreement where one is beyond the tool's
+    tolerance."""
+    theirs = tool.values(table, ready, given).select(
+        pl.col("query_id").cast(pl.String), *tool.metrics
+    )
+    ours = (
+        rf.rank(table.frame)
+        .evaluate(*tool.metrics)
+        .with_columns(pl.col("query_id").cast(pl.String))
+    )
     both = ours.join(theirs, on="query_id", how="full", suffix=" of theirs")
     largest = 0.0
     for metric in tool.metrics:
         mine, other = pl.col(metric), pl.col(f"{metric} of theirs").cast(pl.Float64)
-        apart = both.select("query_id", mine, other, difference=(mine - other).abs().fill_null(math.inf))
+        apart = both.select(
+            "query_id", mine, other, difference=(mine - other).abs().fill_null(math.inf)
+        )
         worst = apart.sort("difference").row(-1)
         if not worst[-1] <= tool.tolerance:  # NaN as well
             raise Disagreement(
-                f"{table.name}: {metric} of query {worst[0]!r} is {worst[2]} by {tool.name} and {worst[1]} by rankframe"
+                f"{table.name}: {metric} of query {worst[0]!r} is {worst[2]} by {tool.name} "
+                f"and {worst[1]} by rankframe"
             )
         largest = max(largest, worst[-1])
     return largest

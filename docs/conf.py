@@ -61,7 +61,16 @@ SEARCHED = {
         "confidence interval per country",
     ],
     "logs": [
-        *("clicks", "click log", "position bias", "propensity", "inverse propensity", "ips", "snips", "off-policy"),
+        *(
+            "clicks",
+            "click log",
+            "position bias",
+            "propensity",
+            "inverse propensity",
+            "ips",
+            "snips",
+            "off-policy",
+        ),
         *("counterfactual evaluation", "implicit feedback", "unbiased"),
     ],
     "collections": [
@@ -97,7 +106,14 @@ SEARCHED = {
         "two-sample test",
     ],
     "tests_and_intervals": [
-        *("significance test", "statistical significance", "confidence interval", "bootstrap", "t-test", "wilcoxon"),
+        *(
+            "significance test",
+            "statistical significance",
+            "confidence interval",
+            "bootstrap",
+            "t-test",
+            "wilcoxon",
+        ),
         *("multiple comparisons", "multiple testing", "bonferroni"),
     ],
     "semantics": ["duplicate documents", "duplicates"],
@@ -142,12 +158,20 @@ html_theme_options = {
 }
 
 
-ANNOTATED = re.compile(r"[~\w.]*Annotated\[((?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*), [~\w.]*(?:\([^()]*\))?\]")
+ANNOTATED = re.compile(
+    r"[~\w.]*Annotated\[((?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*), [~\w.]*(?:\([^()]*\))?\]"
+)
 """A type that the package annotates for itself."""
 
 
 def signature(
-    app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, returns: str | None
+    app: Any,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    arguments: str | None,
+    returns: str | None,
 ) -> tuple[str | None, str | None] | None:
     """Rankers come from `.rank`, so they are made by nobody.
 
@@ -159,14 +183,20 @@ def signature(
     if what == "class" and not name.endswith("Error"):
         arguments, returns = "", None
     owner, _, of_class = name.removeprefix("rankframe._lift.ranker.").partition(".")
-    shown = called(owner, of_class) if name.startswith("rankframe._lift.ranker.") and of_class else name
+    shown = (
+        called(owner, of_class) if name.startswith("rankframe._lift.ranker.") and of_class else name
+    )
     shown = re.sub(r"^rankframe\._[\w.]*\.", "", shown)
-    docstrings(app)[app.env.docname, name] = f"## `{shown}{re.sub(r'~[a-zA-Z_.]*[.]', '', arguments or '')}`"
+    docstrings(app)[app.env.docname, name] = (
+        f"## `{shown}{re.sub(r'~[a-zA-Z_.]*[.]', '', arguments or '')}`"
+    )
     return arguments, returns
 
 
 def without_last_line(app: Any, page: str, source: list[str]) -> None:
-    """Blocks of examples end in an empty line, which ends the output for doctest and is nothing to look at."""
+    """Blocks of examples end in an empty line, which ends the output for doctest and is nothing to
+    look at.
+    """
     source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
@@ -203,7 +233,11 @@ class Classlike(PyClasslike):
 def add_synonyms(app: Any, document: nodes.document) -> None:
     """Let the search find pages by what people look for, and each metric by all its names."""
     found = [(text, "") for text in SEARCHED.get(app.env.docname, ())]
-    for metric in [*rf.METRICS.values(), *rf.AGREEMENTS.values()] if app.env.docname.startswith("metrics/") else ():
+    for metric in (
+        [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
+        if app.env.docname.startswith("metrics/")
+        else ()
+    ):
         if nodes.make_id(metric.name) not in document.ids:
             continue
         names = {metric.name, *metric.aliases, *metric.spellings, metric.formula.__name__}
@@ -211,28 +245,38 @@ def add_synonyms(app: Any, document: nodes.document) -> None:
         cutoffs = CUTOFFS if "k" in metric.parameters else ()
         names |= {f"{name}@{k}" for name in names for k in cutoffs}
         found += [(name, nodes.make_id(metric.name)) for name in sorted(names)]
-    document.append(addnodes.index(entries=[("single", text, target, "main", None) for text, target in found]))
+    document.append(
+        addnodes.index(entries=[("single", text, target, "main", None) for text, target in found])
+    )
 
 
 def keep_anchors(app: Any, document: nodes.document, page: str) -> None:
-    """Let a link to a metric on the page of all metrics, where each once had its section, lead to its name there."""
+    """Let a link to a metric on the page of all metrics, where each once had its section, lead to
+    its name there.
+    """
     for link in document.findall(nodes.reference) if page == "metrics" else ():
         link["ids"] += filter(None, [link.get("refuri", "").partition("#")[2]])
 
 
 def docstrings(app: Any) -> dict[tuple[str, str], str]:
-    """What pages of the reference say of objects, which the environment keeps from one build to the next."""
+    """What pages of the reference say of objects, which the environment keeps from one build to the
+    next.
+    """
     return vars(app.env).setdefault("rankframe_docstrings", {})
 
 
-def note_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def note_docstring(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     """Keep what a page of the reference says of an object, for the page in Markdown."""
     of_page = (app.env.docname, name)
     heading = docstrings(app).get(of_page, f"## `{name}`").partition("\n")[0]
     docstrings(app)[of_page] = "\n".join([heading, "", *lines])
 
 
-def name_markdown(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
+def name_markdown(
+    app: Any, page: str, template: str, context: dict[str, Any], document: Any
+) -> None:
     """Say in the head of a page where it is as Markdown."""
     if document:
         file = f"{page.rpartition('/')[2]}.md"
@@ -243,12 +287,20 @@ def in_markdown(app: Any, page: str) -> str:
     """A page as Markdown: its source, with what its directives bring in."""
     brought = "\n\n".join(text for (at, _), text in docstrings(app).items() if at == page)
     text = re.sub(
-        r"```{eval-rst}.*?```", lambda _: brought, Path(app.env.doc2path(page)).read_text("utf-8"), flags=re.S
+        r"```{eval-rst}.*?```",
+        lambda _: brought,
+        Path(app.env.doc2path(page)).read_text("utf-8"),
+        flags=re.S,
     )
     text = re.sub(
-        r"```{include} (\S+)\n.*?```", lambda found: (Path(app.srcdir) / found[1]).read_text("utf-8"), text, flags=re.S
+        r"```{include} (\S+)\n.*?```",
+        lambda found: (Path(app.srcdir) / found[1]).read_text("utf-8"),
+        text,
+        flags=re.S,
     ).replace("](docs/", "](")
-    text = re.sub(r"\]\([./]*pictures/", f"]({os.path.relpath('_images', os.path.dirname(page))}/", text)
+    text = re.sub(
+        r"\]\([./]*pictures/", f"]({os.path.relpath('_images', os.path.dirname(page))}/", text
+    )
     text = re.sub(r"^:::.*\n", "", text, flags=re.M)
     pages = [
         f"- [{app.env.titles[below].astext()}]({relative(below, page)})"
@@ -264,11 +316,16 @@ def relative(page: str, of: str) -> str:
 
 def below(app: Any, page: str) -> list[str]:
     """A page and the pages of its contents, in their order."""
-    return [page, *(each for part in app.env.toctree_includes.get(page, ()) for each in below(app, part))]
+    return [
+        page,
+        *(each for part in app.env.toctree_includes.get(page, ()) for each in below(app, part)),
+    ]
 
 
 def write_for_machines(app: Any, error: Exception | None) -> None:
-    """Write every page as Markdown, a list of all pages (llms.txt, as llmstxt.org describes it), and all in one file."""
+    """Write every page as Markdown, a list of all pages (llms.txt, as llmstxt.org describes it),
+    and all in one file.
+    """
     if error or app.builder.name != "html":
         return
     index = in_markdown(app, "index")
@@ -276,7 +333,10 @@ def write_for_machines(app: Any, error: Exception | None) -> None:
     full = [index]
     for part in app.env.toctree_includes["index"]:
         pages = below(app, part)
-        lines = [f"- [{app.env.titles[page].astext()}]({page}.md): {paragraph(app, page)}" for page in pages]
+        lines = [
+            f"- [{app.env.titles[page].astext()}]({page}.md): {paragraph(app, page)}"
+            for page in pages
+        ]
         parts.append(f"## {app.env.titles[part].astext()}\n\n" + "\n".join(lines))
         full += [in_markdown(app, page) for page in pages]
     for page in app.env.found_docs:
@@ -323,7 +383,9 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", signature)
     app.connect("doctree-read", add_synonyms)
     app.connect("doctree-resolved", keep_anchors)
-    app.connect("autodoc-process-docstring", note_docstring, priority=1)  # before napoleon rewrites it
+    app.connect(
+        "autodoc-process-docstring", note_docstring, priority=1
+    )  # before napoleon rewrites it
     app.connect("html-page-context", name_markdown)
     app.connect("build-finished", write_for_machines)
     app.add_transform(TwoInks)

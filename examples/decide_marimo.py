@@ -1,4 +1,5 @@
-"""Which ranker shall we ship? A marimo notebook: marimo edit examples/decide_marimo.py, or run it as a script."""
+"""Which ranker shall we ship? A marimo notebook: marimo edit examples/decide_marimo.py, or run it
+as a script."""
 
 import marimo
 
@@ -48,7 +49,9 @@ def _(k, rf):
 @app.cell
 def _(df, k, mo, runs):
     shares = df.rank.mean(f"judged@{k.value}", runs=runs).rows()
-    mo.md(f"Judged down to that rank: {', '.join(f'{share:.0%} for {run}' for run, share in shares)}.")
+    mo.md(
+        f"Judged down to that rank: {', '.join(f'{share:.0%} for {run}' for run, share in shares)}."
+    )
     return
 
 

@@ -1,7 +1,8 @@
-"""From Parquet to a table of metrics: python examples/etl.py run.parquet qrels.parquet metrics.parquet [metric ...].
+"""From Parquet to a table of metrics: python examples/etl.py run.parquet qrels.parquet
+metrics.parquet [metric ...].
 
-One row per query and metric, so that slices and comparisons can be made later. Without arguments it writes the package's
-example table into a temporary folder and evaluates that.
+One row per query and metric, so that slices and comparisons can be made later. Without arguments it
+writes the package's example table into a temporary folder and evaluates that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ METRICS = ["ndcg@10", "map", "recall@50", "judged@10"]
 
 
 def main(run: Path, qrels: Path, to: Path, *metrics: str) -> None:
-    """Evaluate the run and write the table; a run that cannot be evaluated stops here, with the reason."""
+    """Evaluate the run and write the table; a run that cannot be evaluated stops here, with the
+    reason."""
     scored, judged = rf.scan_run(run), rf.scan_qrels(qrels)
     try:
         scored.rank.check(judged, fail_on="error")
@@ -27,7 +29,11 @@ def main(run: Path, qrels: Path, to: Path, *metrics: str) -> None:
     per_query = scored.rank.judge(judged).rank.evaluate(*(metrics or METRICS))
     table = per_query.unpivot(index="query_id", variable_name="metric", value_name="value")
     table.sort("query_id", "metric").sink_parquet(to)
-    written = pl.scan_parquet(to).group_by("metric").agg(pl.col("value").mean().round(4), queries=pl.len())
+    written = (
+        pl.scan_parquet(to)
+        .group_by("metric")
+        .agg(pl.col("value").mean().round(4), queries=pl.len())
+    )
     print(written.sort("metric").collect())
 
 

@@ -14,7 +14,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
 
-if sys.argv[:1] == ["-m"] and sys.orig_argv[-3:-1] == ["-m", __name__]:  # python -m imports the package first
+if sys.argv[:1] == ["-m"] and sys.orig_argv[-3:-1] == [
+    "-m",
+    __name__,
+]:  # python -m imports the package first
     from _rankframe import stored
 
     if sys.stdout is not None and (answer := stored(sys.argv[1:])) is not None:
@@ -47,7 +50,14 @@ if TYPE_CHECKING:
 
     from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
     from ._catalog.parse import parse
-    from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, catalog_metric, metric, unregister
+    from ._catalog.registry import (
+        AGREEMENTS,
+        CATALOG_METRICS,
+        METRICS,
+        catalog_metric,
+        metric,
+        unregister,
+    )
     from ._catalog.values import value
     from ._files.write import write_qrels, write_run
     from ._lift.arrow_kernel import arrow_kernel
@@ -149,7 +159,8 @@ NAMES_OF = {
     "io": "load_example read_qrels read_run scan_qrels scan_run write_qrels write_run",
 }
 LATER = {name: module for module, names in NAMES_OF.items() for name in names.split()}
-"""Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
+"""Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than
+`import polars`."""
 
 MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "results", "spark", "stats")
 """Modules that are imported at their first use."""
@@ -170,12 +181,14 @@ def rank(frame: Any) -> Ranker[Any]:
     Parameters
     ----------
     frame
-        A Polars DataFrame or LazyFrame, a pandas DataFrame, a Dask frame; or anything with the Arrow PyCapsule
-        interface, such as a PyArrow table, a DuckDB relation or an Ibis table, all rows of which are read into memory.
+        A Polars DataFrame or LazyFrame, a pandas DataFrame, a Dask frame; or anything with the
+        Arrow PyCapsule interface, such as a PyArrow table, a DuckDB relation or an Ibis table, all
+        rows of which are read into memory.
 
     Returns
     -------
-    A ranker whose methods return frames of the same kind; for tables with the PyCapsule interface, Polars DataFrames.
+    A ranker whose methods return frames of the same kind; for tables with the PyCapsule interface,
+    Polars DataFrames.
 
     Raises
     ------
@@ -195,7 +208,10 @@ def rank(frame: Any) -> Ranker[Any]:
         return PolarsRanker(frame)
     library = type(frame).__module__.partition(".")[0]
     if library == "pyspark":  # an iteration would collect the whole table
-        raise InvalidData("a Spark table stays where it is: write rankframe.spark.evaluate(table, 'ndcg@10', 'map')")
+        raise InvalidData(
+            "a Spark table stays where it is: write rankframe.spark.evaluate(table, "
+            "'ndcg@10', 'map')"
+        )
     if library == "dask":
         return import_module(".dask", __name__).DaskRanker(frame)  # type: ignore[no-any-return]
     pandas = sys.modules.get("pandas")  # not imported only for this check
@@ -205,7 +221,10 @@ def rank(frame: Any) -> Ranker[Any]:
         return PandasRanker(frame)
     if (table := from_stream(frame)) is not None:
         return PolarsRanker(table)
-    kinds = "a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface"
+    kinds = (
+        "a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule "
+        "interface"
+    )
     makers = "rf.from_dicts, rf.from_arrays and rf.from_lists make frames"
     raise InvalidData(f"{type(frame).__name__} is no frame; give {kinds}; {makers}")
 
@@ -224,21 +243,27 @@ def __getattr__(name: str) -> Any:
     if name in MODULES:
         return import_module(f".{name}", __name__)
     advice = ""
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # an import of a module asks for it first
+    if (
+        not name.startswith("_") and find_spec(f"{__name__}.{name}") is None
+    ):  # an import of a module asks for it first
         from ._catalog.registry import METRICS, near_names
         from ._lift.polars import PolarsRanker
 
         ranker = PolarsRanker(pl.DataFrame())
         own = {method: f"'df.rank.{method}'" for method in dir(ranker)}
         own |= {method: f"'df.rank.{place[1:]}" for method, place in ranker._elsewhere.items()}
-        advice = near_names(name, METRICS, own | {function: repr(function) for function in __dir__()})
+        advice = near_names(
+            name, METRICS, own | {function: repr(function) for function in __dir__()}
+        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
 
 
 def __dir__() -> list[str]:
     """The public names, without the modules of engines, which may not be installed."""
     special = {name for name in globals() if name.startswith("__") and name.endswith("__")}
-    return sorted({*special, *__all__, *MODULES, "__version__"} - {"__getattr__", "__dir__", "dask", "spark"})
+    return sorted(
+        {*special, *__all__, *MODULES, "__version__"} - {"__getattr__", "__dir__", "dask", "spark"}
+    )
 
 
 register()

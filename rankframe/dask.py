@@ -1,9 +1,11 @@
-"""`.rank` on Dask frames: a shuffle brings each query into one partition, and the pandas ranker evaluates it there.
+"""`.rank` on Dask frames: a shuffle brings each query into one partition, and the pandas ranker
+evaluates it there.
 
     import dask.dataframe as dd, rankframe.dask
     ddf.rank.evaluate("ndcg@10", "map").compute()
 
-Results are lazy Dask frames. Only a metric that needs the largest label of the table computes this label during the call.
+Results are lazy Dask frames. Only a metric that needs the largest label of the table computes this
+label during the call.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ T = TypeVar("T")
 class DaskRanker(Ranker[Any]):
     """The ranker of a Dask frame: its results are those of a pandas frame, as Dask frames.
 
-    Only ``summarize`` differs: the interval of many queries is always that of ``interval="poisson"``. Comparisons and gates
-    collect the values per query, and hold pandas frames.
+    Only ``summarize`` differs: the interval of many queries is always that of
+    ``interval="poisson"``. Comparisons and gates collect the values per query, and hold pandas
+    frames.
     """
 
     _library = "Dask "
@@ -52,7 +55,9 @@ class DaskRanker(Ranker[Any]):
     def _run(self, call: VerbCall) -> Any:
         if call.verb.gives == "join":
             dd, other = load("dask.dataframe", "dask"), call.arguments["qrels"]
-            other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
+            other = (
+                other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
+            )
             call = call.changed(qrels=_with_columns(other, self._setup.roles.query))
         engine = DaskEngine(self._setup.roles.lists)
         frame = _with_columns(self._frame, self._setup.roles.query)
@@ -66,7 +71,8 @@ class DaskRanker(Ranker[Any]):
 
 @dataclass(frozen=True)
 class DaskEngine:
-    """Dask as an engine: a part is a partition, and a shuffle brings all rows of a key into one partition.
+    """Dask as an engine: a part is a partition, and a shuffle brings all rows of a key into one
+    partition.
 
     `lists` names the columns whose values may be lists, as for `Source`.
     """
@@ -78,10 +84,14 @@ class DaskEngine:
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns and the index levels of the pandas frame, as a Polars schema."""
-        return Source(table._meta, () if read is None else read, others=read is None, lists=self.lists).polars
+        return Source(
+            table._meta, () if read is None else read, others=read is None, lists=self.lists
+        ).polars
 
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[DataFrame]) -> DataFrame:
-        """Run the work on every partition, after a shuffle if there is a key; merge results in one partition."""
+        """Run the work on every partition, after a shuffle if there is a key; merge results in one
+        partition.
+        """
         frames = [_only(side.table, side.names) for side in sides]
         function = OnPandas(work, tuple(tuple(side.names) for side in sides), self.lists)
         meta = function(*(frame._meta for frame in frames))
@@ -93,7 +103,9 @@ class DaskEngine:
             dtypes = {name: first.dtypes[name] for name in key}  # equal ids to equal partitions
             others = [_together(other.astype(dtypes), key, n) for other in others]
             first = _together(first, key, n)
-        return first.map_partitions(function, *others, meta=meta, align_dataframes=False, clear_divisions=True)
+        return first.map_partitions(
+            function, *others, meta=meta, align_dataframes=False, clear_divisions=True
+        )
 
     def collect(self, table: DataFrame) -> pl.DataFrame:
         """The rows of all partitions."""
@@ -109,14 +121,22 @@ class PandasFrames:
         found: pd.DataFrame = PandasRanker(frame, setup)._run(call, whole)
         return found
 
-    def for_each(self, runs: pl.DataFrame, qrels: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    def for_each(
+        self, runs: pl.DataFrame, qrels: pd.DataFrame, frame: pd.DataFrame
+    ) -> pd.DataFrame:
         """A cross join."""
-        return as_pandas(runs).astype({name: frame[name].dtype for name in runs.columns}).merge(qrels, how="cross")
+        return (
+            as_pandas(runs)
+            .astype({name: frame[name].dtype for name in runs.columns})
+            .merge(qrels, how="cross")
+        )
 
 
 @dataclass(frozen=True)
 class OnPandas:
-    """Wrap a function of Polars frames for pandas: results of verbs as from `.rank`, partial figures in Arrow types."""
+    """Wrap a function of Polars frames for pandas: results of verbs as from `.rank`, partial
+    figures in Arrow types.
+    """
 
     work: Work
     names: tuple[tuple[str, ...], ...]
@@ -137,7 +157,9 @@ class OnPandas:
 
 
 def _by_query(found: pl.DataFrame, query: Sequence[str], table: DataFrame) -> pd.DataFrame:
-    """A result in memory, indexed by the query, in the table's types, if it has all of the query's columns."""
+    """A result in memory, indexed by the query, in the table's types, if it has all of the query's
+    columns.
+    """
     frame = as_pandas(found)
     if not {*query} <= {*found.columns}:
         return frame
@@ -154,7 +176,11 @@ def _only(frame: DataFrame, names: Collection[str]) -> DataFrame:
 
 def _with_columns(frame: DataFrame, query: Sequence[str]) -> DataFrame:
     """The frame with its index as a column if the index is a query column."""
-    return frame.reset_index() if frame.index.name in query and frame.index.name not in frame.columns else frame
+    return (
+        frame.reset_index()
+        if frame.index.name in query and frame.index.name not in frame.columns
+        else frame
+    )
 
 
 def _together(frame: DataFrame, key: Sequence[str], partitions: int) -> DataFrame:

@@ -1,4 +1,6 @@
-"""Errors and warnings: each shows the given value, names the problem, and says what to write instead."""
+"""Errors and warnings: each shows the given value, names the problem, and says what to write
+instead.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class Verbatim(str):
 
 @dataclass(frozen=True)
 class Advice:
-    """A call to write, ``df.rank.on(label='rel')``, or options alone, ``ties='order'``; each front has its own spelling.
+    """A call to write, ``df.rank.on(label='rel')``, or options alone, ``ties='order'``; each front
+    has its own spelling.
 
     Attributes
     ----------
@@ -59,7 +62,9 @@ class Advice:
     ranker: str = "df.rank"
 
     def __str__(self) -> str:
-        given = ", ".join([*self.of, *(f"{name}={_written(value)}" for name, value in self.options.items())])
+        given = ", ".join(
+            [*self.of, *(f"{name}={_written(value)}" for name, value in self.options.items())]
+        )
         return f"{self.ranker}.{self.method}({given})" if self.method else given
 
 
@@ -70,8 +75,8 @@ class Code:
     Attributes
     ----------
     polars, pandas, command, function
-        The code for each front; default: for pandas and for functions of runs and judgments as for Polars, for the command
-        line none.
+        The code for each front; default: for pandas and for functions of runs and judgments as for
+        Polars, for the command line none.
     phrase
         The words around the code, left out for a front without code.
     """
@@ -101,7 +106,11 @@ def worded(text: Text, spelling: Spelling = str) -> str:
     """The sentence, with its code in a front's spelling; default: Python with Polars."""
     if isinstance(text, str):
         return text
-    return "".join(worded(part, spelling) for part in text) if isinstance(text, tuple) else spelling(text)
+    return (
+        "".join(worded(part, spelling) for part in text)
+        if isinstance(text, tuple)
+        else spelling(text)
+    )
 
 
 Change: TypeAlias = Callable[[Advice | Code], Advice | Code]
@@ -112,7 +121,9 @@ def with_code(text: Text, change: Change) -> Text:
     """The message with every piece of code changed."""
     if isinstance(text, str):
         return text
-    return tuple(with_code(part, change) for part in text) if isinstance(text, tuple) else change(text)
+    return (
+        tuple(with_code(part, change) for part in text) if isinstance(text, tuple) else change(text)
+    )
 
 
 def on(**options: object) -> Advice:
@@ -143,7 +154,11 @@ def _plain(options: Mapping[str, object]) -> dict[str, object]:
 def _readable(value: object) -> object:
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(map(_readable, value))
-    return value if isinstance(value, (str, int, float, NoneType, EllipsisType)) else Verbatim(shown(value))
+    return (
+        value
+        if isinstance(value, (str, int, float, NoneType, EllipsisType))
+        else Verbatim(shown(value))
+    )
 
 
 def _written(value: object) -> str:
@@ -174,9 +189,11 @@ class RankframeError(_InParts, ValueError):
     Attributes
     ----------
     parts
-        The message in parts: words, and between them code to write. ``str(error)`` spells the code in Python.
+        The message in parts: words, and between them code to write. ``str(error)`` spells the code
+        in Python.
     kind
-        The fault of a table, named as in the column ``problem`` of a check; ``None`` for any other error.
+        The fault of a table, named as in the column ``problem`` of a check; ``None`` for any other
+        error.
     """
 
 
@@ -197,7 +214,9 @@ class MissingExtra(RankframeError, ImportError):
 
 
 class OutOfSpace(RankframeError, OSError):
-    """The temporary folder cannot hold the rows that exceed the memory limit: the disk is full, or the folder is not there."""
+    """The temporary folder cannot hold the rows that exceed the memory limit: the disk is full, or
+    the folder is not there.
+    """
 
 
 class UnknownMetric(RankframeError):
@@ -223,10 +242,15 @@ class Place(NamedTuple):
 def calling_line() -> Place:
     """The line that called this package."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == __package__
+    ):
         frame = frame.f_back
     seen = frame.f_globals.setdefault("__warningregistry__", {})
-    name = frame.f_globals.get("__name__") or "<unknown>"  # Python drops a warning of a module without a name
+    name = (
+        frame.f_globals.get("__name__") or "<unknown>"
+    )  # Python drops a warning of a module without a name
     return Place(frame.f_code.co_filename, frame.f_lineno, name, seen)
 
 
@@ -249,7 +273,8 @@ _front: ContextVar[Change | None] = ContextVar("_front", default=None)
 
 @contextmanager
 def with_code_of(front: Change) -> Iterator[None]:
-    """Inside, errors and warnings show a front's code, as that of functions whose own keywords are the options.
+    """Inside, errors and warnings show a front's code, as that of functions whose own keywords are
+    the options.
 
     Within another front, that one changes the code last.
     """
@@ -276,12 +301,16 @@ def warn(*parts: Text, kind: str | None = None, at: Place | None = None) -> None
     warnings.warn_explicit(shown_there, RankframeWarning, filename, lineno, module, registry)
 
 
-LIBRARIES = frozenset([__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names])
+LIBRARIES = frozenset(
+    [__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names]
+)
 """Modules whose lines say nothing about a mistake of the user's."""
 
 
 def without_own_frames(error: E) -> E:
-    """Remove the lines of this package, and of libraries that it calls, from the tracebacks of an error and its causes."""
+    """Remove the lines of this package, and of libraries that it calls, from the tracebacks of an
+    error and its causes.
+    """
     at: BaseException | None = error
     while at is not None:
         at.__traceback__ = _others(at.__traceback__)
@@ -290,7 +319,9 @@ def without_own_frames(error: E) -> E:
 
 
 def _others(traceback: TracebackType | None) -> TracebackType | None:
-    """Remove the lines of `LIBRARIES` from a traceback; lines of a user's function that they called stay."""
+    """Remove the lines of `LIBRARIES` from a traceback; lines of a user's function that they called
+    stay.
+    """
     if traceback is None:
         return None
     rest = _others(traceback.tb_next)
@@ -312,8 +343,13 @@ def shown(given: object) -> str:
     A value whose `repr` has several lines, as a table, or a memory address is named by its type.
     """
     kind = type(given).__name__
-    if isinstance(given, int) and abs(given) >= 10**MOST_DIGITS:  # Python does not write out more than some thousands
-        return f"<a whole number of {math.floor(math.log10(abs(given))) + 1:,} digits; {MOST_DIGITS} are the most>"
+    if (
+        isinstance(given, int) and abs(given) >= 10**MOST_DIGITS
+    ):  # Python does not write out more than some thousands
+        return (
+            f"<a whole number of {math.floor(math.log10(abs(given))) + 1:,} digits; {MOST_DIGITS} "
+            "are the most>"
+        )
     try:
         text = repr(given)
     except Exception:  # a list with such a number, or a class whose repr fails
@@ -332,14 +368,24 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def near_words(word: str, known: Mapping[str, str], most: int) -> list[str]:
-    """What at most `most` of the known words mean: those most similar to `word`, in upper or lower case."""
+    """What at most `most` of the known words mean: those most similar to `word`, in upper or lower
+    case.
+    """
     given, by_lower = word.lower(), {name.lower(): meant for name, meant in known.items()}
     if given in by_lower:
         return [by_lower[given]]
-    longer = sorted((name for name in by_lower if len(given) > 2 and name.startswith(given)), key=len)
-    if most == 1 and not all(name.startswith(longer[0]) for name in longer):  # hit is short for hits and hit_rate
+    longer = sorted(
+        (name for name in by_lower if len(given) > 2 and name.startswith(given)), key=len
+    )
+    if most == 1 and not all(
+        name.startswith(longer[0]) for name in longer
+    ):  # hit is short for hits and hit_rate
         longer = []
-    near = get_close_matches(given, by_lower, n=1, cutoff=0.61)  # three of five letters in common is chance
+    near = get_close_matches(
+        given, by_lower, n=1, cutoff=0.61
+    )  # three of five letters in common is chance
     if near and most > 1:  # the others are as similar, or nearly
-        near = get_close_matches(given, by_lower, n=most, cutoff=SequenceMatcher(None, near[0], given).ratio() - 0.05)
+        near = get_close_matches(
+            given, by_lower, n=most, cutoff=SequenceMatcher(None, near[0], given).ratio() - 0.05
+        )
     return [*dict.fromkeys(by_lower[name] for name in (*longer, *near))][:most]

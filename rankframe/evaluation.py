@@ -1,4 +1,6 @@
-"""Evaluate and compare rankings in one line from two things, runs and judgments: frames, files, dictionaries or lists."""
+"""Evaluate and compare rankings in one line from two things, runs and judgments: frames, files,
+dictionaries or lists.
+"""
 
 from __future__ import annotations
 
@@ -42,19 +44,28 @@ OF_TABLES = frozenset(["qrels", "runs", "run"])
 
 
 def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
-    """Give a function of tables the options of some verbs and those of `on`, which alone declare them.
+    """Give a function of tables the options of some verbs and those of `on`, which alone declare
+    them.
 
     An option of a verb hides that of `on` with the same name.
     """
 
     def declare(function: F) -> F:
-        own = [x for x in signature(function).parameters.values() if x.kind is not Parameter.VAR_KEYWORD]
+        own = [
+            x
+            for x in signature(function).parameters.values()
+            if x.kind is not Parameter.VAR_KEYWORD
+        ]
         taken = OF_TABLES.union(x.name for x in own)
         of_on = [
             x.replace(annotation=x.empty) for x in signature(MetricRanker.on).parameters.values()
         ]  # the options that it reads
         of_verbs = [x for verb in verbs_of for x in signature(verb).parameters.values()]
-        options = {x.name: x for x in (*of_on, *of_verbs) if x.kind is x.KEYWORD_ONLY and x.name not in taken}
+        options = {
+            x.name: x
+            for x in (*of_on, *of_verbs)
+            if x.kind is x.KEYWORD_ONLY and x.name not in taken
+        }
         aliases: dict[str, object] = {}
         for defined in (*map(unwrap, verbs_of), function):
             aliases |= getattr(defined, "__globals__", {}) | getattr(defined, "aliases", {})
@@ -74,31 +85,34 @@ def evaluate(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any
     Parameters
     ----------
     run
-        A frame of Polars or pandas, or any table with the Arrow PyCapsule interface, with a row per query and document; a
-        file, or a list of files of several runs, which :func:`rankframe.read_run` reads; ranx's ``Run``; a dictionary
-        ``{query: {document: score}}`` or ``{query: [document, ...]}``, best first; or a list: of tuples ``(query, document,
-        score)``, as those of ir_measures and ir_datasets, of dictionaries with the names of columns, or of each query's
-        documents, best first, whose queries are numbered from 0. Or several runs by their names, ``{"bm25": ..., "dense":
-        ...}``, each in one of these forms.
+        A frame of Polars or pandas, or any table with the Arrow PyCapsule interface, with a row per
+        query and document; a file, or a list of files of several runs, which
+        :func:`rankframe.read_run` reads; ranx's ``Run``; a dictionary ``{query: {document:
+        score}}`` or ``{query: [document, ...]}``, best first; or a list: of tuples ``(query,
+        document, score)``, as those of ir_measures and ir_datasets, of dictionaries with the names
+        of columns, or of each query's documents, best first, whose queries are numbered from 0. Or
+        several runs by their names, ``{"bm25": ..., "dense": ...}``, each in one of these forms.
     qrels
-        The judgments in any of these forms, with labels in place of scores; without them the listed documents are
-        relevant. The first three fields of a tuple are query, document and label.
+        The judgments in any of these forms, with labels in place of scores; without them the listed
+        documents are relevant. The first three fields of a tuple are query, document and label.
     *metrics
         As for ``df.rank.evaluate``.
     **options
-        The columns and policies, as for ``df.rank.on``: ``query="qid", relevant=2, names="rectools"``; and `judged_only` and
-        `run_only`, what happens with queries that only one of the two has, as for ``df.rank.judge``.
+        The columns and policies, as for ``df.rank.on``: ``query="qid", relevant=2,
+        names="rectools"``; and `judged_only` and `run_only`, what happens with queries that only
+        one of the two has, as for ``df.rank.judge``.
 
     Returns
     -------
-    A frame with the query columns, of several runs also the column ``run``, then one Float64 column per metric. It is a
-    pandas frame for a pandas run, else a Polars frame; :func:`mean` gives the means.
+    A frame with the query columns, of several runs also the column ``run``, then one Float64 column
+    per metric. It is a pandas frame for a pandas run, else a Polars frame; :func:`mean` gives the
+    means.
 
     Raises
     ------
     InvalidData, InvalidOption, MissingColumn
-        As for the readers, ``df.rank.judge`` and ``df.rank.evaluate``; or if scores are whole numbers and labels are
-        not, so that `run` and `qrels` seem to have changed places.
+        As for the readers, ``df.rank.judge`` and ``df.rank.evaluate``; or if scores are whole
+        numbers and labels are not, so that `run` and `qrels` seem to have changed places.
 
     Examples
     --------
@@ -116,7 +130,8 @@ def evaluate(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any
 
 @taking_options_of(mean_verb, judge)
 def mean(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
-    """The mean of each metric over the queries, from a run and its judgments: one row, or one per run.
+    """The mean of each metric over the queries, from a run and its judgments: one row, or one per
+    run.
 
     Parameters
     ----------
@@ -150,7 +165,8 @@ def mean(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
 
 @taking_options_of(summarize_verb, judge)
 def summarize(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
-    """The means of metrics with their confidence intervals, from a run and its judgments: one row per metric, and per run.
+    """The means of metrics with their confidence intervals, from a run and its judgments: one row
+    per metric, and per run.
 
     Parameters
     ----------
@@ -159,7 +175,8 @@ def summarize(run: Given, qrels: Given, *metrics: Request, **options: Any) -> An
     *metrics
         As for ``df.rank.summarize``.
     **options
-        The options of ``df.rank.summarize``, `by`, `ci`, `interval` and the others, and those of :func:`evaluate`.
+        The options of ``df.rank.summarize``, `by`, `ci`, `interval` and the others, and those of
+        :func:`evaluate`.
 
     Returns
     -------
@@ -187,19 +204,21 @@ def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) 
     Parameters
     ----------
     runs
-        The runs by their names, ``{"bm25": ..., "dense": ...}``, each in a form that :func:`evaluate` takes; or a list of
-        them, of which files have the files' names, and others are ``run1``, ``run2`` ...
+        The runs by their names, ``{"bm25": ..., "dense": ...}``, each in a form that
+        :func:`evaluate` takes; or a list of them, of which files have the files' names, and others
+        are ``run1``, ``run2`` ...
     qrels
         As for :func:`evaluate`.
     *metrics
         As for ``df.rank.compare``.
     **options
-        The options of ``df.rank.compare``, `baseline`, `test`, `correction`, `by`, `ci` and the others, and those of
-        :func:`evaluate`.
+        The options of ``df.rank.compare``, `baseline`, `test`, `correction`, `by`, `ci` and the
+        others, and those of :func:`evaluate`.
 
     Returns
     -------
-    A :class:`rankframe.results.Comparison`, whose tables are pandas frames if all runs are, else Polars frames.
+    A :class:`rankframe.results.Comparison`, whose tables are pandas frames if all runs are, else
+    Polars frames.
 
     Raises
     ------
@@ -208,7 +227,8 @@ def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) 
 
     Examples
     --------
-    The new run is right on all six queries and the old one on none: two of the 64 ways to flip signs are as far from 0.
+    The new run is right on all six queries and the old one on none: two of the 64 ways to flip
+    signs are as far from 0.
 
     >>> import rankframe as rf
     >>> old, new = {q: ["a", "b"] for q in range(6)}, {q: ["b", "a"] for q in range(6)}
@@ -220,8 +240,11 @@ def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) 
 
 
 @taking_options_of(gate_verb, judge)
-def gate(runs: SeveralRuns, qrels: Given, *budgets: Mapping[Request, float] | Request, **options: Any) -> Verdict[Any]:
-    """Whether runs may replace a baseline, from the runs and their judgments: no metric loses more than its budget.
+def gate(
+    runs: SeveralRuns, qrels: Given, *budgets: Mapping[Request, float] | Request, **options: Any
+) -> Verdict[Any]:
+    """Whether runs may replace a baseline, from the runs and their judgments: no metric loses more
+    than its budget.
 
     Parameters
     ----------
@@ -232,12 +255,13 @@ def gate(runs: SeveralRuns, qrels: Given, *budgets: Mapping[Request, float] | Re
     *budgets
         The most that each metric may lose, ``{"hit_rate@5": 0.05}``, as for ``df.rank.gate``.
     **options
-        The options of ``df.rank.gate``, `margin`, `baseline`, `by`, `confidence` and the others, and those of
-        :func:`evaluate`.
+        The options of ``df.rank.gate``, `margin`, `baseline`, `by`, `confidence` and the others,
+        and those of :func:`evaluate`.
 
     Returns
     -------
-    A :class:`rankframe.results.Verdict`, whose tables are pandas frames if all runs are, else Polars frames.
+    A :class:`rankframe.results.Verdict`, whose tables are pandas frames if all runs are, else
+    Polars frames.
 
     Raises
     ------
@@ -260,7 +284,9 @@ def gate(runs: SeveralRuns, qrels: Given, *budgets: Mapping[Request, float] | Re
     return _found(gate_verb, named, qrels, budgets, options)  # type: ignore[no-any-return]
 
 
-def apart(options: Mapping[str, Any], verb: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def apart(
+    options: Mapping[str, Any], verb: Callable[..., Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of a verb, and the others."""
     named = verb_of(verb).parameters
     own = {name: x for name, x in options.items() if name in named}
@@ -274,7 +300,9 @@ def _found(
     requests: Sequence[Any],
     options: Mapping[str, Any],
 ) -> Any:
-    """The result of a verb for runs by their names, or for one without a name, joined with their judgments."""
+    """The result of a verb for runs by their names, or for one without a name, joined with their
+    judgments.
+    """
     own, others = apart(options, verb)
     unmatched, of_on = apart(others, judge)
     with with_code_of(as_keywords):
@@ -308,12 +336,18 @@ def _is_run(given: object) -> bool:
     if is_path(given) or is_frame(given) or hasattr(given, "read"):
         return True
     if isinstance(given, Mapping):
-        return any(isinstance(documents, (Mapping, list, tuple, set)) for documents in given.values())
-    return isinstance(given, list) and any(isinstance(row, (Mapping, list, tuple, set)) for row in given)
+        return any(
+            isinstance(documents, (Mapping, list, tuple, set)) for documents in given.values()
+        )
+    return isinstance(given, list) and any(
+        isinstance(row, (Mapping, list, tuple, set)) for row in given
+    )
 
 
 def _column_of_runs(ranker: Ranker[Any]) -> str | None:
-    """The column with a usual name for runs that distinguishes repeated documents; a plan's rows are not read for it."""
+    """The column with a usual name for runs that distinguishes repeated documents; a plan's rows
+    are not read for it.
+    """
     if isinstance(ranker._frame, pl.LazyFrame):
         return None
     if not any(is_usual(name, "run") for name in ranker._table()[1] or ()):
@@ -366,7 +400,9 @@ def table_of(given: object, what: Literal["run", "qrels"] = "run") -> Any:
         return given
     if (table := from_stream(given)) is not None:
         return table
-    if callable(to_dict := getattr(given, "to_dict", None)) and isinstance(plain := to_dict(), Mapping):
+    if callable(to_dict := getattr(given, "to_dict", None)) and isinstance(
+        plain := to_dict(), Mapping
+    ):
         return from_dicts(**{what: plain})
     rows = [] if isinstance(given, bytes) or not isinstance(given, Iterable) else [*given]
     if rows and all(map(is_path, rows)):
@@ -377,8 +413,12 @@ def table_of(given: object, what: Literal["run", "qrels"] = "run") -> Any:
         return from_rows(rows, what)
     if rows and all(isinstance(row, (list, set)) for row in rows):
         return from_dicts(**{what: dict(enumerate(rows))})
-    forms = "a frame, a file, a dictionary of queries, or a list of tuples (query, document, number)"
-    raise InvalidOption(f"{shown(given)} is no {'run' if what == 'run' else 'judgments'}; give {forms}")
+    forms = (
+        "a frame, a file, a dictionary of queries, or a list of tuples (query, document, number)"
+    )
+    raise InvalidOption(
+        f"{shown(given)} is no {'run' if what == 'run' else 'judgments'}; give {forms}"
+    )
 
 
 def _read(source: Any, what: str) -> pl.DataFrame:
@@ -388,7 +428,9 @@ def _read(source: Any, what: str) -> pl.DataFrame:
 def _together(runs: Sequence[object], qrels: object) -> tuple[list[Any], Any]:
     """The frames of runs and of judgments, all of one library."""
     frames = [*(table_of(run) for run in runs), table_of(qrels, "qrels")]
-    if not any(is_path(x) or is_frame(x) or hasattr(x, "read") for x in (*runs, qrels)):  # nothing names their numbers
+    if not any(
+        is_path(x) or is_frame(x) or hasattr(x, "read") for x in (*runs, qrels)
+    ):  # nothing names their numbers
         _refuse_swapped(frames)
     if any(isinstance(frame, (pl.DataFrame, pl.LazyFrame)) for frame in frames[:-1]):
         frames = [in_polars(frame) for frame in frames]
@@ -401,6 +443,7 @@ def _refuse_swapped(frames: Sequence[pl.DataFrame]) -> None:
     scores = [run["score"] for run in runs if "score" in run.columns]
     if "label" in qrels.columns and look_swapped(scores, qrels["label"]):
         raise InvalidData(
-            "the scores are whole numbers and the labels are not, as if they had changed places: the run comes first, then "
+            "the scores are whole numbers and the labels are not, as if they had changed "
+            "places: the run comes first, then "
             "the judgments; if they have not, give frames, whose columns have names"
         )

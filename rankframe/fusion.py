@@ -27,18 +27,19 @@ def fuse(
     Parameters
     ----------
     runs
-        Frames, all of Polars, all lazy or all of pandas; or files, dictionaries or lists, as for :func:`evaluate`. A mapping
-        names the runs; the default names are the files' names, and ``run1``, ``run2`` ... for others.
+        Frames, all of Polars, all lazy or all of pandas; or files, dictionaries or lists, as for
+        :func:`evaluate`. A mapping names the runs; the default names are the files' names, and
+        ``run1``, ``run2`` ... for others.
     method
         As for :meth:`df.rank.fuse`.
     **options
-        The options of :meth:`df.rank.fuse`, `normalize`, `weights`, `missing` and `depth`; and columns and policies, as for
-        :meth:`df.rank.on`: ``query="qid"``.
+        The options of :meth:`df.rank.fuse`, `normalize`, `weights`, `missing` and `depth`; and
+        columns and policies, as for :meth:`df.rank.on`: ``query="qid"``.
 
     Returns
     -------
-    A frame of the runs' kind, a Polars frame for files, with the query columns, the document, the fused score as
-    ``score``, and the label if all runs have labels.
+    A frame of the runs' kind, a Polars frame for files, with the query columns, the document, the
+    fused score as ``score``, and the label if all runs have labels.
 
     Raises
     ------
@@ -78,14 +79,15 @@ def fit_fusion(
     train
         A frame with the runs, with labels unless `qrels` is given.
     method
-        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``.
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or
+        ``"bayesfuse"``.
     runs, run
         As for :meth:`df.rank.fusion.fit`.
     qrels
         A frame of judgments, which is joined with the runs first; ``None`` if they have labels.
     **options
-        The options of :meth:`df.rank.fusion.fit`, `normalize`, `missing` and `depth`; and columns and policies, as for
-        :meth:`df.rank.on`: ``relevant=2``.
+        The options of :meth:`df.rank.fusion.fit`, `normalize`, `missing` and `depth`; and columns
+        and policies, as for :meth:`df.rank.on`: ``relevant=2``.
 
     Returns
     -------

@@ -1,8 +1,9 @@
-"""`.rank` on frames: on Polars' at import; on pandas' as soon as any module imports pandas, until `uninstall`.
+"""`.rank` on frames: on Polars' at import; on pandas' as soon as any module imports pandas, until
+`uninstall`.
 
-pandas has a method `DataFrame.rank` already. On the class it stays pandas' method; on a frame it is a ranker that can
-be called, and looks, like the method. Nothing here imports pandas. With the environment variable ``RANKFRAME_PANDAS=0`` pandas
-stays as it is.
+pandas has a method `DataFrame.rank` already. On the class it stays pandas' method; on a frame it is
+a ranker that can be called, and looks, like the method. Nothing here imports pandas. With the
+environment variable ``RANKFRAME_PANDAS=0`` pandas stays as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ VARIABLE = "RANKFRAME_PANDAS"
 
 
 class Hook:
-    """The descriptor in place of pandas' method: it returns the method on the class, and a ranker on a frame."""
+    """The descriptor in place of pandas' method: it returns the method on the class, and a ranker
+    on a frame.
+    """
 
     rankframe = True
 
@@ -48,7 +51,8 @@ class Hook:
 class Finder(threading.local):
     """Finds pandas where the other finders do, and installs the hook when its import is done.
 
-    `searching` is set per thread and stops a search inside a search: another such finder may ask this one in turn.
+    `searching` is set per thread and stops a search inside a search: another such finder may ask
+    this one in turn.
     """
 
     rankframe = True
@@ -59,7 +63,11 @@ class Finder(threading.local):
             return None
         self.searching = True
         try:
-            finders = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+            finders = [
+                finder
+                for finder in sys.meta_path
+                if finder is not self and hasattr(finder, "find_spec")
+            ]
             found = (finder.find_spec(name, path, target) for finder in finders)
             spec = next((spec for spec in found if spec is not None), None)
         finally:
@@ -70,7 +78,9 @@ class Finder(threading.local):
 
 
 def _install_after(loader: Any) -> None:
-    """Make this loader of pandas install the hook when it is done; the loader stays the same object."""
+    """Make this loader of pandas install the hook when it is done; the loader stays the same
+    object.
+    """
     execute = loader.exec_module
 
     def execute_and_install(module: ModuleType) -> None:
@@ -90,7 +100,10 @@ def _hook(pandas: ModuleType) -> None:
     if isinstance(method, FunctionType):
         frame.rank = Hook(method)  # type: ignore[attr-defined]
     else:
-        warnings.warn("pd.DataFrame.rank is not pandas' method; use rankframe.rank(df), not df.rank", stacklevel=2)
+        warnings.warn(
+            "pd.DataFrame.rank is not pandas' method; use rankframe.rank(df), not df.rank",
+            stacklevel=2,
+        )
 
 
 def _ours(thing: object) -> bool:
@@ -157,8 +170,8 @@ def uninstall() -> None:
 class Namespace:
     """The descriptor `.rank` of a class: a new ranker at every access.
 
-    Polars' own descriptor keeps the ranker on the frame, a cycle that holds big frames in memory until the
-    garbage collector runs.
+    Polars' own descriptor keeps the ranker on the frame, a cycle that holds big frames in memory
+    until the garbage collector runs.
     """
 
     rankframe = True

@@ -1,11 +1,24 @@
-"""Plots of a ranker: one method for each question. Altair draws Polars frames, Matplotlib draws pandas frames."""
+"""Plots of a ranker: one method for each question. Altair draws Polars frames, Matplotlib draws
+pandas frames.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from ._catalog.registry import METRICS, near_names
 from ._pictures import item_plots, plots, sequential_plot
@@ -28,17 +41,25 @@ Picture = TypeVar("Picture", covariant=True)
 
 
 LIBRARIES = {
-    "altair": ("altair.LayerChart", [("A chart or axes", "A chart, or Matplotlib axes if `ax` is given")]),
+    "altair": (
+        "altair.LayerChart",
+        [("A chart or axes", "A chart, or Matplotlib axes if `ax` is given")],
+    ),
     "matplotlib": (
         "matplotlib.axes.Axes",
-        [("A chart or axes", "The axes"), (".title.text", '.get_title("left").replace("\\n", " ")')],
+        [
+            ("A chart or axes", "The axes"),
+            (".title.text", '.get_title("left").replace("\\n", " ")'),
+        ],
     ),
 }
 """By drawing library the type that it draws, and replacements in docstrings written for Altair."""
 
 
 class Drawing(Protocol[P, Picture]):
-    """A plot of a ranker as type checkers see it: a picture by the library of its frames, or the axes that are given."""
+    """A plot of a ranker as type checkers see it: a picture by the library of its frames, or the
+    axes that are given.
+    """
 
     @overload
     def __call__(self, *args: P.args, **options: P.kwargs) -> Picture: ...
@@ -53,7 +74,9 @@ class Drawn(Protocol[P]):
 
 
 def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Drawn[P]:
-    """A plot as a method, with the same options, over the table of a ranker: it draws the figure."""
+    """A plot as a method, with the same options, over the table of a ranker: it draws the
+    figure.
+    """
 
     @wraps(plot)
     def call(plots: Plots[Any], /, *args: Any, **options: Any) -> object:
@@ -76,9 +99,10 @@ def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Drawn[P]:
 class Plots(Owner, Generic[Picture]):
     """The plots of a ranker, ``df.rank.plot``.
 
-    Every method returns an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame or if `ax` is given.
-    A picture has at most a few thousand marks, for tables of any size. Of a LazyFrame, only values per query, or counts of
-    documents, are held in memory; for metrics of a catalog, its lists down to the cutoff.
+    Every method returns an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame
+    or if `ax` is given. A picture has at most a few thousand marks, for tables of any size. Of a
+    LazyFrame, only values per query, or counts of documents, are held in memory; for metrics of a
+    catalog, its lists down to the cutoff.
     """
 
     def __init__(self, ranker: Any, library: str) -> None:
@@ -122,9 +146,14 @@ class Plots(Owner, Generic[Picture]):
             raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
 
         def __getattr__(self, name: str) -> NoReturn:
-            near = near_names(name, METRICS, {plot: repr(plot) for plot in PLOTS}) or f". It has {', '.join(PLOTS)}"
+            near = (
+                near_names(name, METRICS, {plot: repr(plot) for plot in PLOTS})
+                or f". It has {', '.join(PLOTS)}"
+            )
             message = f".rank.plot has no plot {name!r}{near}"
-            raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
+            raise AttributeError(
+                message, name=name
+            )  # and no object, of which Python would offer names of its own
 
     def __repr__(self) -> str:
         return f".rank.plot by {self._library}: {', '.join(PLOTS)}"

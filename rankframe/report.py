@@ -19,7 +19,8 @@ def markdown(of: object, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
     Parameters
     ----------
     of
-        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize`` or ``df.rank.check``.
+        The result of ``df.rank.compare``, or the frame of ``df.rank.summarize`` or
+        ``df.rank.check``.
     digits
         The number of decimals.
     alpha
@@ -27,9 +28,10 @@ def markdown(of: object, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
 
     Returns
     -------
-    The table. A comparison has a row per run (and slice) and a column per metric, with the best in bold and the letters
-    of the runs that a run is significantly better than, which a note explains. A check has a row per kind of finding,
-    with the number of findings and the places of the first three.
+    The table. A comparison has a row per run (and slice) and a column per metric, with the best in
+    bold and the letters of the runs that a run is significantly better than, which a note explains.
+    A check has a row per kind of finding, with the number of findings and the places of the first
+    three.
 
     Examples
     --------
@@ -47,7 +49,12 @@ def markdown(of: object, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
 
 @called_by_users
 def latex(
-    of: Any, *, digits: Digits = 3, alpha: Level = 0.05, caption: str | None = None, label: str | None = None
+    of: Any,
+    *,
+    digits: Digits = 3,
+    alpha: Level = 0.05,
+    caption: str | None = None,
+    label: str | None = None,
 ) -> str:
     r"""A table in LaTeX, with the rules of the package booktabs.
 

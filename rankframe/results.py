@@ -1,4 +1,5 @@
-"""The results of verbs that give several tables: each has sentences, grids, its main table as an Arrow stream, and ``to_*``.
+"""The results of verbs that give several tables: each has sentences, grids, its main table as an
+Arrow stream, and ``to_*``.
 
 >>> import polars as pl, rankframe as rf
 >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})

@@ -1,10 +1,11 @@
-"""Ranking metrics of Spark tables: Python workers evaluate buckets of Arrow rows, all rows of a query in one bucket.
+"""Ranking metrics of Spark tables: Python workers evaluate buckets of Arrow rows, all rows of a
+query in one bucket.
 
     import rankframe.spark
     metrics = df.transform(rankframe.spark.evaluate, "ndcg@10", "map")
 
-Sessions may be classic or Connect. A result is a Spark table, which Spark computes lazily. Without ``buckets``, the
-call itself runs a job that counts the rows, to choose the number of buckets.
+Sessions may be classic or Connect. A result is a Spark table, which Spark computes lazily. Without
+``buckets``, the call itself runs a job that counts the rows, to choose the number of buckets.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ __all__ = [
 Buckets: TypeAlias = Annotated[int, Range(least=1)] | None
 
 ROWS_PER_BUCKET = 100_000
-"""The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
+"""The default number of rows per bucket: few enough to use all workers, many enough to pay for a
+bucket's fixed cost."""
 
 
 def evaluate(
@@ -73,31 +75,40 @@ def evaluate(
     *metrics
         Texts, functions and Polars aggregations, as for ``df.rank.evaluate``.
     qrels
-        The judgments, if they are a separate table: query, document and label. `df` then is the run, and
-        documents that were judged but not retrieved count, as with ``run.rank.judge(qrels)``.
+        The judgments, if they are a separate table: query, document and label. `df` then is the
+        run, and documents that were judged but not retrieved count, as with
+        ``run.rank.judge(qrels)``.
     judged_only, run_only
-        Whether queries that only one of the two tables has are kept, dropped or refused, as for ``run.rank.judge(qrels)``.
+        Whether queries that only one of the two tables has are kept, dropped or refused, as for
+        ``run.rank.judge(qrels)``.
     buckets
-        The number of buckets that the queries are hashed to; a Python worker holds one bucket in memory at a time.
-        ``None`` counts the rows and makes one bucket for every 100,000.
+        The number of buckets that the queries are hashed to; a Python worker holds one bucket in
+        memory at a time. ``None`` counts the rows and makes one bucket for every 100,000.
     **options
-        Column names and policies, as for ``df.rank.on``. Rows of a Spark table have no order, so ``ties="order"`` is
-        refused, and a table without a document column needs ``ties="best"``, ``"worst"``, ``"expected"`` or ``"error"``.
+        Column names and policies, as for ``df.rank.on``. Rows of a Spark table have no order, so
+        ``ties="order"`` is refused, and a table without a document column needs ``ties="best"``,
+        ``"worst"``, ``"expected"`` or ``"error"``.
 
     Returns
     -------
-    A Spark table: the query columns in their own types, then a double per metric. Its rows have no defined order.
+    A Spark table: the query columns in their own types, then a double per metric. Its rows have no
+    defined order.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        During the call, if a metric, an option, a column or its type is wrong. Errors in the rows (a NaN score, a repeated
-        document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
+        During the call, if a metric, an option, a column or its type is wrong. Errors in the rows
+        (a NaN score, a repeated document) fail the Spark job, with the library's message in Spark's
+        ``SparkRuntimeException``.
     """
-    return _lifted(evaluate, evaluate_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
+    return _lifted(
+        evaluate, evaluate_verb, df, metrics, options, buckets, qrels, judged_only, run_only
+    )
 
 
-def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
+def with_metrics(
+    df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any
+) -> DataFrame:
     """The rows of the table with the metrics of their query as further columns.
 
     Parameters
@@ -107,7 +118,8 @@ def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, *
 
     Returns
     -------
-    A Spark table with all columns of `df` in their own types, then a double per metric. Its rows have no defined order.
+    A Spark table with all columns of `df` in their own types, then a double per metric. Its rows
+    have no defined order.
 
     Raises
     ------
@@ -120,7 +132,9 @@ def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, *
     refuse_names(new, df.columns, "the table")
     keys = [fresh(f"#{name}", [*df.columns, *new]) for name in query]
     pairs = [*zip(map(_tables.quoted, query), map(_tables.quoted, keys), strict=True)]
-    values = values.selectExpr(*(f"{name} AS {key}" for name, key in pairs), *map(_tables.quoted, new))
+    values = values.selectExpr(
+        *(f"{name} AS {key}" for name, key in pairs), *map(_tables.quoted, new)
+    )
     same = [df[name].eqNullSafe(values[key]) for name, key in pairs]
     return df.join(values, same, "left").drop(*keys)
 
@@ -136,35 +150,40 @@ def summarize(
 ) -> DataFrame:
     """The metrics summarized over the queries: one row per run, slice and metric.
 
-    Every bucket sends the number of its values, their mean and their sum of squares, which merge exactly, and up to 50
-    different values. The interval is that of the Poisson bootstrap, which draws each query by a number derived from its
-    id and the seed. So the interval does not depend on the number of buckets, and equals that of one frame with
-    ``interval="poisson"``. For few queries, and for more if few of them differ, it is the interval that ``"auto"`` takes there.
+    Every bucket sends the number of its values, their mean and their sum of squares, which merge
+    exactly, and up to 50 different values. The interval is that of the Poisson bootstrap, which
+    draws each query by a number derived from its id and the seed. So the interval does not depend
+    on the number of buckets, and equals that of one frame with ``interval="poisson"``. For few
+    queries, and for more if few of them differ, it is the interval that ``"auto"`` takes there.
 
     Parameters
     ----------
     df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`evaluate`, but no expressions.
     **options
-        The options of ``df.rank.summarize``, and column names and policies as for :func:`evaluate`. Runs are columns of
-        scores or named by a column. Of `interval`, only ``"poisson"`` has an effect: the Poisson bootstrap also of few
-        queries. A query that occurs only in the judgments has no weight: with `weights`, write ``judged_only="drop"``. With
-        `model_labels`, every bucket sends the values of its queries, and the interval is Student's, as in one frame.
+        The options of ``df.rank.summarize``, and column names and policies as for :func:`evaluate`.
+        Runs are columns of scores or named by a column. Of `interval`, only ``"poisson"`` has an
+        effect: the Poisson bootstrap also of few queries. A query that occurs only in the judgments
+        has no weight: with `weights`, write ``judged_only="drop"``. With `model_labels`, every
+        bucket sends the values of its queries, and the interval is Student's, as in one frame.
 
     Returns
     -------
-    A Spark table with the columns of ``df.rank.summarize``: the run and the slice's columns, ``metric``, ``n_queries`` (long,
-    the queries whose value is not null), ``std``, ``total``, ``mean`` (for ``gm_map`` and ``gm_bpref`` the geometric mean),
-    ``ci_low`` and ``ci_high``, all doubles, and ``interval`` (string, the kind of the interval); the last three are null for
-    fewer than two queries and left out with ``ci=None``.
+    A Spark table with the columns of ``df.rank.summarize``: the run and the slice's columns,
+    ``metric``, ``n_queries`` (long, the queries whose value is not null), ``std``, ``total``,
+    ``mean`` (for ``gm_map`` and ``gm_bpref`` the geometric mean), ``ci_low`` and ``ci_high``, all
+    doubles, and ``interval`` (string, the kind of the interval); the last three are null for fewer
+    than two queries and left out with ``ci=None``.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a weight, or
-        a weight is not a number from 0 on.
+        As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a
+        weight, or a weight is not a number from 0 on.
     """
-    return _lifted(summarize, summarize_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
+    return _lifted(
+        summarize, summarize_verb, df, metrics, options, buckets, qrels, judged_only, run_only
+    )
 
 
 def mean(
@@ -176,7 +195,8 @@ def mean(
     buckets: int | None = None,
     **options: Any,
 ) -> DataFrame:
-    """The mean of each metric over the queries: one row, or one per slice, as ``df.rank.mean`` gives it.
+    """The mean of each metric over the queries: one row, or one per slice, as ``df.rank.mean``
+    gives it.
 
     Parameters
     ----------
@@ -187,8 +207,9 @@ def mean(
 
     Returns
     -------
-    A Spark table: the slice's columns, then a double per metric, in the order given: the mean over the queries whose value
-    is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret`` the sum.
+    A Spark table: the slice's columns, then a double per metric, in the order given: the mean over
+    the queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of
+    counts such as ``num_ret`` the sum.
 
     Raises
     ------
@@ -198,11 +219,14 @@ def mean(
     return _lifted(mean, mean_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
 
 
-def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
-    """Metrics of the items that all users are shown, as ``df.rank.items.catalog`` with ``ci=None`` gives them.
+def catalog(
+    df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any
+) -> DataFrame:
+    """Metrics of the items that all users are shown, as ``df.rank.items.catalog`` with ``ci=None``
+    gives them.
 
-    Every bucket sends its counts of items, which are added up. Intervals are not computed, since they resample the users of
-    all buckets together.
+    Every bucket sends its counts of items, which are added up. Intervals are not computed, since
+    they resample the users of all buckets together.
 
     Parameters
     ----------
@@ -211,14 +235,14 @@ def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **opti
     *metrics
         As for ``df.rank.items.catalog``.
     **options
-        The options `by` and `unknown_items` of ``df.rank.items.catalog``, and column names and policies as for :func:`evaluate`.
-        ``items=`` and ``interactions=`` are Polars or pandas tables, a list or a number, as for ``df.rank.on``; Spark sends
-        them to every worker.
+        The options `by` and `unknown_items` of ``df.rank.items.catalog``, and column names and
+        policies as for :func:`evaluate`. ``items=`` and ``interactions=`` are Polars or pandas
+        tables, a list or a number, as for ``df.rank.on``; Spark sends them to every worker.
 
     Returns
     -------
-    A Spark table: the slice's columns, ``metric`` (string), ``value`` (double), ``n_queries`` and ``n_items`` (long). Its rows
-    have no defined order.
+    A Spark table: the slice's columns, ``metric`` (string), ``value`` (double), ``n_queries`` and
+    ``n_items`` (long). Its rows have no defined order.
 
     Raises
     ------
@@ -228,8 +252,11 @@ def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **opti
     return _lifted(catalog, catalog_verb, df, metrics, {"ci": None, **options}, buckets)
 
 
-def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | None = None, **options: Any) -> DataFrame:
-    """Merge the rankings of several runs into one, with one fused score per document, as ``df.rank.fuse`` does.
+def fuse(
+    df: DataFrame, method: str | FittedFusion[object], *, buckets: int | None = None, **options: Any
+) -> DataFrame:
+    """Merge the rankings of several runs into one, with one fused score per document, as
+    ``df.rank.fuse`` does.
 
     Parameters
     ----------
@@ -240,14 +267,15 @@ def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | No
     buckets
         As for :func:`evaluate`.
     **options
-        The options of ``df.rank.fuse``, and column names and policies as for :func:`evaluate`. `runs` are columns of scores;
-        of the column `run`, the call collects the names. With `run`, `weights` is a mapping by the runs' names, since rows of
-        a Spark table have no order.
+        The options of ``df.rank.fuse``, and column names and policies as for :func:`evaluate`.
+        `runs` are columns of scores; of the column `run`, the call collects the names. With `run`,
+        `weights` is a mapping by the runs' names, since rows of a Spark table have no order.
 
     Returns
     -------
-    A Spark table: the query columns and the document in their own types, the fused score as ``score`` (double), and the
-    label in its own type if the table has one. Its rows have no defined order.
+    A Spark table: the query columns and the document in their own types, the fused score as
+    ``score`` (double), and the label in its own type if the table has one. Its rows have no defined
+    order.
 
     Raises
     ------
@@ -260,7 +288,8 @@ def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | No
 def explain_fusion(
     df: DataFrame, method: str | FittedFusion[object], *, buckets: int | None = None, **options: Any
 ) -> DataFrame:
-    """The contribution of each run to the fused score of each document, as ``df.rank.fusion.explain`` gives it.
+    """The contribution of each run to the fused score of each document, as
+    ``df.rank.fusion.explain`` gives it.
 
     Parameters
     ----------
@@ -269,9 +298,10 @@ def explain_fusion(
 
     Returns
     -------
-    A Spark table with a row per document of a query and run: the query columns and the document in their own types, ``run``
-    (string), ``rank`` (long), ``score``, ``normalized``, ``contribution`` and ``fused`` (double), ``fused_rank`` (long), and
-    the label in its own type if the table has one. Its rows have no defined order.
+    A Spark table with a row per document of a query and run: the query columns and the document in
+    their own types, ``run`` (string), ``rank`` (long), ``score``, ``normalized``, ``contribution``
+    and ``fused`` (double), ``fused_rank`` (long), and the label in its own type if the table has
+    one. Its rows have no defined order.
 
     Raises
     ------
@@ -292,20 +322,21 @@ def compare(
 ) -> Comparison[pl.DataFrame]:
     """Compare two or more runs on the same queries, by paired tests, as ``df.rank.compare`` does.
 
-    The workers evaluate the metrics. The call collects their values, a row per run and query, and compares them in memory.
+    The workers evaluate the metrics. The call collects their values, a row per run and query, and
+    compares them in memory.
 
     Parameters
     ----------
     df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`evaluate`, but no expressions.
     **options
-        The options of ``df.rank.compare``, and column names and policies as for :func:`evaluate`. Runs are columns of scores
-        or named by a column.
+        The options of ``df.rank.compare``, and column names and policies as for :func:`evaluate`.
+        Runs are columns of scores or named by a column.
 
     Returns
     -------
-    A :class:`rankframe.results.Comparison`, whose frames are Polars frames in memory. Runs that a column names come in the
-    order of their names.
+    A :class:`rankframe.results.Comparison`, whose frames are Polars frames in memory. Runs that a
+    column names come in the order of their names.
 
     Raises
     ------
@@ -313,7 +344,9 @@ def compare(
         As for :func:`evaluate` and ``df.rank.compare``.
     """
     two = (qrels, judged_only, run_only)
-    found: Comparison[pl.DataFrame] = _lifted(compare, compare_verb, df, metrics, options, buckets, *two)
+    found: Comparison[pl.DataFrame] = _lifted(
+        compare, compare_verb, df, metrics, options, buckets, *two
+    )
     return found
 
 
@@ -326,10 +359,11 @@ def gate(
     buckets: int | None = None,
     **options: Any,
 ) -> Verdict[pl.DataFrame]:
-    """Gate a release: pass only if the queries rule out that a metric fell by more than its budget, as ``df.rank.gate`` does.
+    """Gate a release: pass only if the queries rule out that a metric fell by more than its budget,
+    as ``df.rank.gate`` does.
 
-    The workers evaluate the metrics. The call collects their values, a row per run and query, and in a second pass the rows
-    of the queries that moved most.
+    The workers evaluate the metrics. The call collects their values, a row per run and query, and
+    in a second pass the rows of the queries that moved most.
 
     Parameters
     ----------
@@ -338,11 +372,13 @@ def gate(
     *budgets
         As for ``df.rank.gate``.
     **options
-        The options of ``df.rank.gate``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+        The options of ``df.rank.gate``, and column names and policies as for :func:`evaluate`, as
+        for :func:`compare`.
 
     Returns
     -------
-    A :class:`rankframe.results.Verdict`, true if all pass, whose frames are Polars frames in memory.
+    A :class:`rankframe.results.Verdict`, true if all pass, whose frames are Polars frames in
+    memory.
 
     Raises
     ------
@@ -370,7 +406,8 @@ def power(
     df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`compare`.
     **options
-        The options of ``df.rank.power``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+        The options of ``df.rank.power``, and column names and policies as for :func:`evaluate`, as
+        for :func:`compare`.
 
     Returns
     -------
@@ -402,7 +439,8 @@ def reliability(
     df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`compare`.
     **options
-        The options of ``df.rank.collection.reliability``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+        The options of ``df.rank.collection.reliability``, and column names and policies as for
+        :func:`evaluate`, as for :func:`compare`.
 
     Returns
     -------
@@ -414,7 +452,9 @@ def reliability(
         As for :func:`evaluate` and ``df.rank.collection.reliability``.
     """
     two = (qrels, judged_only, run_only)
-    found: Reliability[pl.DataFrame] = _lifted(reliability, reliability_verb, df, metrics, options, buckets, *two)
+    found: Reliability[pl.DataFrame] = _lifted(
+        reliability, reliability_verb, df, metrics, options, buckets, *two
+    )
     return found
 
 
@@ -427,16 +467,19 @@ def compare_groups(
     buckets: int | None = None,
     **options: Any,
 ) -> GroupComparison[pl.DataFrame]:
-    """Compare groups of queries or users, such as the arms of an A/B test, as ``df.rank.compare_groups`` does.
+    """Compare groups of queries or users, such as the arms of an A/B test, as
+    ``df.rank.compare_groups`` does.
 
-    The workers evaluate the metrics. The call collects their values, a row per query, and compares them in memory.
+    The workers evaluate the metrics. The call collects their values, a row per query, and compares
+    them in memory.
 
     Parameters
     ----------
     df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`compare`.
     **options
-        The options of ``df.rank.compare_groups``, and column names and policies as for :func:`evaluate`.
+        The options of ``df.rank.compare_groups``, and column names and policies as for
+        :func:`evaluate`.
 
     Returns
     -------
@@ -464,10 +507,12 @@ def report(
     buckets: int | None = None,
     **options: Any,
 ) -> Path:
-    """Write one self-contained HTML file: how good the ranking is, and all settings that its numbers depend on.
+    """Write one self-contained HTML file: how good the ranking is, and all settings that its
+    numbers depend on.
 
-    The workers evaluate the metrics and count what plots and the check show. The call collects values per query, and the rows
-    of the worst queries. Each section takes a job of its own: call ``df.cache()`` first.
+    The workers evaluate the metrics and count what plots and the check show. The call collects
+    values per query, and the rows of the worst queries. Each section takes a job of its own: call
+    ``df.cache()`` first.
 
     Parameters
     ----------
@@ -476,7 +521,8 @@ def report(
     path
         Where the driver writes it, a file that ends in ``.html`` or ``.htm``.
     **options
-        The options of ``df.rank.report``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+        The options of ``df.rank.report``, and column names and policies as for :func:`evaluate`, as
+        for :func:`compare`.
 
     Returns
     -------
@@ -501,13 +547,20 @@ def _lifted(
     buckets: int | None,
     *two: Any,
 ) -> Any:
-    """The result of a verb for its function of Spark tables; its options are told from those of `on` by its signature."""
+    """The result of a verb for its function of Spark tables; its options are told from those of
+    `on` by its signature.
+    """
     declared = verb_of(verb)
-    own = {name: x for name, x in options.items() if name in declared.parameters and name not in TABLES}
+    own = {
+        name: x for name, x in options.items() if name in declared.parameters and name not in TABLES
+    }
     setup = bound({name: x for name, x in options.items() if name not in own}, caller)
     call = declared.bound(args, own)
     if call.runs.tables:
-        raise InvalidOption("runs are columns of scores of one Spark table; put tables below each other and say run=")
+        raise InvalidOption(
+            "runs are columns of scores of one Spark table; put tables below each other and "
+            "say run="
+        )
     judged = dict(zip(("qrels", "judged_only", "run_only"), two, strict=False))
     return run_on(SparkEngine(buckets), df, setup, call, **judged)
 
@@ -524,7 +577,10 @@ class SparkEngine:
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns, in the types that workers receive."""
         if not type(table).__module__.startswith("pyspark."):
-            raise InvalidData(f"{type(table).__name__} is no Spark table; for other frames write rankframe.rank(frame)")
+            raise InvalidData(
+                f"{type(table).__name__} is no Spark table; for other frames write "
+                "rankframe.rank(frame)"
+            )
         names = [name for name in table.columns if read is None or name in read]
         return seen(_tables.arrow_schema(table, names), names)
 

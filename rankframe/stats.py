@@ -1,6 +1,8 @@
-"""Intervals, paired tests and corrections on arrays: a row per query, a column per quantity, NaN for a missing value.
+"""Intervals, paired tests and corrections on arrays: a row per query, a column per quantity, NaN
+for a missing value.
 
-Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed only.
+Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on
+the seed only.
 """
 
 from __future__ import annotations
@@ -12,7 +14,16 @@ from ._statistics.estimators import ESTIMATORS, sums_of, with_one_more
 from ._statistics.sample import Limits, Sample
 from ._statistics.student import quantiles
 from ._statistics.tukey import honest_differences
-from ._statistics.weighted_means import NOISE, TwoEnds, effective_number, errors, means, over, spreads, weighed
+from ._statistics.weighted_means import (
+    NOISE,
+    TwoEnds,
+    effective_number,
+    errors,
+    means,
+    over,
+    spreads,
+    weighed,
+)
 from ._support.draws import Step, resampled
 from ._support.extras import load
 from ._support.floats import Booleans, Floats, np
@@ -39,7 +50,8 @@ def intervals(
     step: Step | None = None,
     limits: TwoEnds | None = None,
 ) -> TwoEnds:
-    """The confidence interval of each column's weighted mean; NaN for fewer than two values of positive weight.
+    """The confidence interval of each column's weighted mean; NaN for fewer than two values of
+    positive weight.
 
     Parameters
     ----------
@@ -48,12 +60,12 @@ def intervals(
     ci
         The confidence, such as 0.95.
     interval
-        ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
-        mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which
-        counts weights that differ as fewer queries (Kish's effective number).
-        ``"bounded"`` is valid for few and skewed values: for each end it adds one query, with the limit of the values
-        and the largest weight, and gives all queries random weights (the Bayesian bootstrap). For values of 0 and 1 it
-        is the exact interval of Clopper and Pearson.
+        ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the
+        jackknife, which a mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"``
+        Student's, which counts weights that differ as fewer queries (Kish's effective number).
+        ``"bounded"`` is valid for few and skewed values: for each end it adds one query, with the
+        limit of the values and the largest weight, and gives all queries random weights (the
+        Bayesian bootstrap). For values of 0 and 1 it is the exact interval of Clopper and Pearson.
     resamples, seed
         The number of resamples of the queries, the same for all columns; and the seed of the draws.
     step
@@ -63,12 +75,16 @@ def intervals(
 
     References
     ----------
-    B. Efron (1987), Better bootstrap confidence intervals, JASA 82. E. Learned-Miller, P. S. Thomas (2019), A new
-    confidence interval for the mean of a bounded random variable, arXiv:1905.06208.
+    B. Efron (1987), Better bootstrap confidence intervals, JASA 82. E. Learned-Miller, P. S. Thomas
+    (2019), A new confidence interval for the mean of a bounded random variable, arXiv:1905.06208.
     """
     if interval == "bounded" and limits is None:
-        raise InvalidOption(option(interval=interval), " takes limits, the least and the greatest values")
-    found = ESTIMATORS[interval](_sample(values, weights, limits), ci, resamples=resamples, seed=seed, step=step)
+        raise InvalidOption(
+            option(interval=interval), " takes limits, the least and the greatest values"
+        )
+    found = ESTIMATORS[interval](
+        _sample(values, weights, limits), ci, resamples=resamples, seed=seed, step=step
+    )
     return found.low, found.high
 
 
@@ -76,21 +92,27 @@ def _sample(values: Floats, weights: Floats, limits: TwoEnds | None = None) -> S
     """The values and weights as a sample, with limits if there are any."""
     unknown = np.full(values.shape[1], np.nan)
     least, greatest = (unknown, unknown) if limits is None else limits
-    return Sample(values, weights, Limits(least, greatest, np.full(values.shape[1], limits is not None)))
+    return Sample(
+        values, weights, Limits(least, greatest, np.full(values.shape[1], limits is not None))
+    )
 
 
 def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound | None]:
-    """The kind of interval for each column: the shortest that holds for so many values and such a spread.
+    """The kind of interval for each column: the shortest that holds for so many values and such a
+    spread.
 
-    Where values have bounds, ``"bounded"`` for fewer than `FEW` values, of which those equal to their median count once. Where
-    they have none, ``"t"`` for fewer than `FEW` values, and none if all are equal. ``"bca"`` for more values; or
-    ``"t"`` if their weights differ, which count as fewer values (Kish's effective number).
+    Where values have bounds, ``"bounded"`` for fewer than `FEW` values, of which those equal to
+    their median count once. Where they have none, ``"t"`` for fewer than `FEW` values, and none if
+    all are equal. ``"bca"`` for more values; or ``"t"`` if their weights differ, which count as
+    fewer values (Kish's effective number).
     """
     found: list[Bound | None] = []
     for column, has_bounds in zip(values.T, bounded, strict=True):
         there = ~np.isnan(column) & (weights > 0)
         x, w = column[there], weights[there]
-        for_many: Bound = "bca" if w.max(initial=0.0) <= w.min(initial=np.inf) * (1 + NOISE) else "t"
+        for_many: Bound = (
+            "bca" if w.max(initial=0.0) <= w.min(initial=np.inf) * (1 + NOISE) else "t"
+        )
         if not has_bounds:
             kind: Bound = "t" if effective_number(w) < FEW else for_many
             found.append(kind if len(x) and np.ptp(x) > NOISE * np.abs(x).max() else None)
@@ -101,9 +123,15 @@ def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound 
 
 
 def replicates(
-    values: Floats, weights: Floats, kinds: Sequence[Bound | None], limits: TwoEnds, resamples: int, seed: int
+    values: Floats,
+    weights: Floats,
+    kinds: Sequence[Bound | None],
+    limits: TwoEnds,
+    resamples: int,
+    seed: int,
 ) -> TwoEnds:
-    """Means of each column that it might have had: for the lower end and for the upper end of intervals of these kinds.
+    """Means of each column that it might have had: for the lower end and for the upper end of
+    intervals of these kinds.
 
     A row per resample; both are the same but for ``"bounded"``. NaN for None.
     """
@@ -116,66 +144,102 @@ def replicates(
             bounds = Limits(limits[0][at], limits[1][at], np.ones(at.sum(), dtype=bool))
             of_kind = with_one_more(Sample(values[:, at], weights, bounds), resamples, seed, None)
         elif kind == "t":
-            deviates = np.random.default_rng(seed).standard_t(np.maximum(n[at] - 1, 1), (resamples, at.sum()))
-            of_kind = (means(values[:, at], weights) + errors(values[:, at], weights) * deviates,) * 2
+            deviates = np.random.default_rng(seed).standard_t(
+                np.maximum(n[at] - 1, 1), (resamples, at.sum())
+            )
+            of_kind = (
+                means(values[:, at], weights) + errors(values[:, at], weights) * deviates,
+            ) * 2
         else:
-            of_kind = (resampled(lambda sums: over(*sums), sums_of(values[:, at], weights), resamples, seed, None),) * 2
+            of_kind = (
+                resampled(
+                    lambda sums: over(*sums), sums_of(values[:, at], weights), resamples, seed, None
+                ),
+            ) * 2
         below[:, at], above[:, at] = of_kind
     return below, above
 
 
 def reach(errors: Floats, n: Floats, ci: float) -> Floats:
-    """Half the width of Student's interval for means of `n` values (more than one) with these standard errors."""
+    """Half the width of Student's interval for means of `n` values (more than one) with these
+    standard errors.
+    """
     return quantiles((1 - ci) / 2, np.maximum(n - 1, 1)) * errors
 
 
 def paired_test(
-    differences: Floats, weights: Floats, test: PairedTest, resamples: int, seed: int, step: Step | None = None
+    differences: Floats,
+    weights: Floats,
+    test: PairedTest,
+    resamples: int,
+    seed: int,
+    step: Step | None = None,
 ) -> tuple[Floats, Booleans]:
-    """The two-sided p-value of each column's mean difference, and whether all signs were enumerated for it.
+    """The two-sided p-value of each column's mean difference, and whether all signs were enumerated
+    for it.
 
-    ``"permutation"`` flips the signs of the queries' differences. If few differences are not 0, it flips them in all
-    ways; else in B random ways, the same for all columns. If b of these give a sum as large as the observed one, then p
-    = (b + 1) / (B + 1). ``"bootstrap"`` resamples the differences minus their mean and compares Student's statistic.
-    ``"t"`` is the paired t-test, in which weights that differ count as fewer queries (Kish's effective number). NaN if
-    there is no difference to test, as for fewer than two queries with t and bootstrap.
+    ``"permutation"`` flips the signs of the queries' differences. If few differences are not 0, it
+    flips them in all ways; else in B random ways, the same for all columns. If b of these give a
+    sum as large as the observed one, then p = (b + 1) / (B + 1). ``"bootstrap"`` resamples the
+    differences minus their mean and compares Student's statistic. ``"t"`` is the paired t-test, in
+    which weights that differ count as fewer queries (Kish's effective number). NaN if there is no
+    difference to test, as for fewer than two queries with t and bootstrap.
 
     References
     ----------
-    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
-    retrieval evaluation, CIKM. T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR.
+    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests
+    for information retrieval evaluation, CIKM. T. Sakai (2006), Evaluating evaluation metrics based
+    on the bootstrap, SIGIR.
     """
-    found = ESTIMATORS[test](_sample(differences, weights), None, resamples=resamples, seed=seed, step=step)
+    found = ESTIMATORS[test](
+        _sample(differences, weights), None, resamples=resamples, seed=seed, step=step
+    )
     none = np.zeros(differences.shape[1])
     return found.p, found.more.get("exact", none) > 0
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """The two-sided p-value of the exact sign test, of so many wins and losses; ties do not count. Needs SciPy."""
-    return min(1.0, 2 * float(load("scipy.stats", "stats").binom.cdf(min(wins, losses), wins + losses, 0.5)))
+    """The two-sided p-value of the exact sign test, of so many wins and losses; ties do not count.
+    Needs SciPy.
+    """
+    return min(
+        1.0,
+        2 * float(load("scipy.stats", "stats").binom.cdf(min(wins, losses), wins + losses, 0.5)),
+    )
 
 
 def tukey(
-    values: Floats, weights: Floats, resamples: int, seed: int, step: Step | None = None, ci: float | None = None
+    values: Floats,
+    weights: Floats,
+    resamples: int,
+    seed: int,
+    step: Step | None = None,
+    ci: float | None = None,
 ) -> tuple[Floats, Floats, Floats]:
-    """The ends of the interval and the p-value of every two columns' difference of means: the first less the second.
+    """The ends of the interval and the p-value of every two columns' difference of means: the first
+    less the second.
 
-    By the randomised honestly significant difference. All intervals hold at once; they are NaN without a confidence.
+    By the randomised honestly significant difference. All intervals hold at once; they are NaN
+    without a confidence.
 
-    Each query's values are permuted among the runs (the columns). p is the share of permutations in which the largest
-    mean exceeds the smallest by at least the difference of the two means, so p is corrected for all pairs. Only queries
-    for which all runs have a value count.
+    Each query's values are permuted among the runs (the columns). p is the share of permutations in
+    which the largest mean exceeds the smallest by at least the difference of the two means, so p is
+    corrected for all pairs. Only queries for which all runs have a value count.
 
     References
     ----------
-    B. Carterette (2012), Multiple testing in statistical analysis of systems-based information retrieval experiments,
-    ACM TOIS 30.
+    B. Carterette (2012), Multiple testing in statistical analysis of systems-based information
+    retrieval experiments, ACM TOIS 30.
     """
-    return honest_differences(values, weights, math.nan if ci is None else round(1 - ci, 12), resamples, seed, step)
+    return honest_differences(
+        values, weights, math.nan if ci is None else round(1 - ci, 12), resamples, seed, step
+    )
 
 
 def adjust(p: Floats, correction: Correction | None) -> Floats:
-    """P-values corrected for multiple tests: Holm, Benjamini-Hochberg or Benjamini-Yekutieli; NaN does not count."""
+    """P-values corrected for multiple tests: Holm, Benjamini-Hochberg or Benjamini-Yekutieli; NaN
+    does not count.
+    """
     adjusted, there = p.copy(), ~np.isnan(p)
     if correction is None or not there.any():
         return adjusted
@@ -192,7 +256,9 @@ def adjust(p: Floats, correction: Correction | None) -> Floats:
 
 
 def power(effect: float, n: int, alpha: float) -> float:
-    """The power of a two-sided paired t-test for a mean of `effect` standard deviations with n queries."""
+    """The power of a two-sided paired t-test for a mean of `effect` standard deviations with n
+    queries.
+    """
     stats = load("scipy.stats", "stats")
     if n < 2:
         return 0.0
@@ -202,14 +268,20 @@ def power(effect: float, n: int, alpha: float) -> float:
 
 
 def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
-    """The least number of queries that give a paired t-test the wanted power for a mean of `effect` standard deviations."""
+    """The least number of queries that give a paired t-test the wanted power for a mean of `effect`
+    standard deviations.
+    """
     most = 2
     while power(effect, most, alpha) < power_wanted:
         most *= 2
         if most > COUNTABLE:
-            raise InvalidOption(f"an effect of {effect:g} standard deviations takes more than 2**53 queries to see")
+            raise InvalidOption(
+                f"an effect of {effect:g} standard deviations takes more than 2**53 queries to see"
+            )
     least = most // 2
     while most - least > 1:
         middle = (least + most) // 2
-        least, most = (middle, most) if power(effect, middle, alpha) < power_wanted else (least, middle)
+        least, most = (
+            (middle, most) if power(effect, middle, alpha) < power_wanted else (least, middle)
+        )
     return most

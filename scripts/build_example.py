@@ -1,7 +1,7 @@
 """Builds rankframe/data/digits.parquet, the judged table that rankframe.load_example() returns.
 
-Run ``python scripts/build_example.py [PATH]`` with scikit-learn installed; rankframe/data/PROVENANCE.md
-describes the table.
+Run ``python scripts/build_example.py [PATH]`` with scikit-learn installed;
+rankframe/data/PROVENANCE.md describes the table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def nearest_digit(pixels: Any, digits: Any) -> Any:
 
 
 def top(scores: Any, n: int) -> Any:
-    """Whether each document is among the first n of its row, equal scores in the order of the columns."""
+    """Whether each document is among the first n of its row, equal scores in the order of the
+    columns."""
     return np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable") < n
 
 
@@ -42,7 +43,9 @@ def build() -> pl.DataFrame:
     pixels, digits = load_digits(return_X_y=True)
     split = {"stratify": digits, "random_state": SEED}
     training, rest = train_test_split(np.arange(len(digits)), train_size=TRAINING, **split)
-    queries, documents = train_test_split(rest, train_size=QUERIES, **split | {"stratify": digits[rest]})
+    queries, documents = train_test_split(
+        rest, train_size=QUERIES, **split | {"stratify": digits[rest]}
+    )
     queries, documents = np.sort(queries), np.sort(documents)
     asked, seen = digits[queries][:, None], digits[documents][None, :]
 
@@ -51,7 +54,9 @@ def build() -> pl.DataFrame:
     taken_for = forest.predict(pixels[queries])
     scores = {
         "score": cosine_similarity(pixels[queries], pixels[documents]).round(6),
-        "score_pca": -euclidean_distances(*map(pca.transform, (pixels[queries], pixels[documents]))).round(4),
+        "score_pca": -euclidean_distances(
+            *map(pca.transform, (pixels[queries], pixels[documents]))
+        ).round(4),
         "score_forest": forest.predict_proba(pixels[documents])[:, taken_for].T.round(6),
     }
     judged = np.any([top(values, JUDGED) for values in scores.values()], axis=0)
@@ -72,7 +77,9 @@ def build() -> pl.DataFrame:
         }
     )
     seen_by_judge = pl.lit(pl.Series(judged[q, d]))
-    return table.with_columns(pl.col(*scores).fill_nan(None), pl.when(seen_by_judge).then(pl.col("doc_digit", "label")))
+    return table.with_columns(
+        pl.col(*scores).fill_nan(None), pl.when(seen_by_judge).then(pl.col("doc_digit", "label"))
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Write docs/metrics.md, docs/metrics/*.md and docs/names.md from the metrics: what each number is, and what others call it."""
+"""Write docs/metrics.md, docs/metrics/*.md and docs/names.md from the metrics: what each number is,
+and what others call it."""
 
 from __future__ import annotations
 
@@ -103,32 +104,40 @@ UNCLEAR
 
 SPELLINGS = {
     "ranx": (
-        "hits@10 hit_rate@10 precision@10 recall@100 f1@10 r-precision bpref rbp.95 mrr map map@100-l2 dcg@10 dcg_burges@10 "
+        "hits@10 hit_rate@10 precision@10 recall@100 f1@10 r-precision bpref rbp.95 mrr map "
+        "map@100-l2 dcg@10 dcg_burges@10 "
         "ndcg@10 ndcg@10-l2 ndcg_burges@10"
     ),
     "trec_eval and pytrec_eval": (
-        "map map_cut_10 gm_map Rprec bpref recip_rank iprec_at_recall_0.30 11pt_avg P_5 recall_100 success_1 ndcg ndcg_cut_10 "
-        "ndcg_cut.5,10 ndcg_rel Rndcg set_P set_recall set_F.0.25 set_map set_relative_P infAP num_ret num_rel num_rel_ret "
+        "map map_cut_10 gm_map Rprec bpref recip_rank iprec_at_recall_0.30 11pt_avg P_5 "
+        "recall_100 success_1 ndcg ndcg_cut_10 "
+        "ndcg_cut.5,10 ndcg_rel Rndcg set_P set_recall set_F.0.25 set_map set_relative_P "
+        "infAP num_ret num_rel num_rel_ret "
         "relative_P.5 rbp.p=.8 utility.1,-1,0,0"
     ),
     "ir_measures": (
-        "AP AP(rel=2)@5 RR RR(rel=2) P@5 R@100 Success@1 Rprec Bpref infAP Judged@10 nDCG@10 nDCG(dcg='exp-log2')@10 ERR@20 "
-        "RBP(p=0.9) IPrec@0.3 SetP SetR SetAP SetRelP NumRet NumRel NumRet(rel=1) Compat(p=0.95) alpha_nDCG@20 ERR_IA@20 "
+        "AP AP(rel=2)@5 RR RR(rel=2) P@5 R@100 Success@1 Rprec Bpref infAP Judged@10 nDCG@10 "
+        "nDCG(dcg='exp-log2')@10 ERR@20 "
+        "RBP(p=0.9) IPrec@0.3 SetP SetR SetAP SetRelP NumRet NumRel NumRet(rel=1) "
+        "Compat(p=0.95) alpha_nDCG@20 ERR_IA@20 "
         "StRecall@10 P_IA@5"
     ),
     "scikit-learn": "ndcg_score dcg_score average_precision_score roc_auc_score",
     "torchmetrics": (
-        "retrieval_normalized_dcg retrieval_average_precision retrieval_reciprocal_rank retrieval_precision retrieval_recall "
+        "retrieval_normalized_dcg retrieval_average_precision retrieval_reciprocal_rank "
+        "retrieval_precision retrieval_recall "
         "retrieval_hit_rate retrieval_r_precision retrieval_fall_out retrieval_auroc"
     ),
     "Ragas": "context_precision",
-    "RecTools": "AvgRecPopularity@10 MeanInvUserFreq@10 Serendipity@10 IntraListDiversity@10 CoveredUsers@10",
+    "RecTools": "AvgRecPopularity@10 MeanInvUserFreq@10 Serendipity@10 IntraListDiversity@10 "
+    "CoveredUsers@10",
     "RePlay": "Surprisal(divisor=k)@10 Unexpectedness(divisor=k)@10 CategoricalDiversity@10",
     "RecBole": "AveragePopularity@10 TailPercentage@10",
     "Microsoft's Recommenders": "distributional_coverage user_serendipity",
     "Elliot": "EFD@10 EPC@10 APLT@10 SEntropy@10 PopRSP@10 PopREO@10",
     "Evidently": "NoveltyMetric@10 DiversityMetric@10 SerendipityMetric@10 PersonalizationMetric@10",
-    "LensKit": "ListGini@10 ExposureGini(weight=rbp,p=0.85)@10 MeanPopRank@10 least_item_promoted(first_rank=0)@10",
+    "LensKit": "ListGini@10 ExposureGini(weight=rbp,p=0.85)@10 MeanPopRank@10 "
+    "least_item_promoted(first_rank=0)@10",
     "Raj and Ekstrand": "logDP(group=F) logEUR(group=F) logRUR(group=F)",
 }
 """Texts of each tool; what they mean here, the page says."""
@@ -177,14 +186,18 @@ def names_page() -> str:
         (
             f"`{name}`",
             ", ".join(
-                f"{linked(metric) if metric else 'no metric of ours'} in {tool}" for tool, metric in meant.items()
+                f"{linked(metric) if metric else 'no metric of ours'} in {tool}"
+                for tool, metric in meant.items()
             ),
         )
         for name, meant in UNCLEAR.items()
     ]
     parts = [NAMES_HEAD.replace("UNCLEAR\n", table(("name", "means"), rows))]
     for tool in dict.fromkeys((*SPELLINGS, *IN_TOOLS)):
-        texts = [*SPELLINGS.get(tool, "").split(), *(at_10(name, ours) for of, name, ours, _ in ROWS if of == tool)]
+        texts = [
+            *SPELLINGS.get(tool, "").split(),
+            *(at_10(name, ours) for of, name, ours, _ in ROWS if of == tool),
+        ]
         rows = [(f"`{text}`", ", ".join(map(link, meant(text)))) for text in texts]
         parts.append(f"## {tool}\n\n{table((tool, 'here'), rows)}")
     metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values(), *rf.CATALOG_METRICS.values()]
@@ -193,15 +206,27 @@ def names_page() -> str:
         for metric in metrics
         if (called := names(metric))
     ]
-    parts.append(f"## Every metric that has other names\n\n{table(('metric', 'also read as'), rows)}")
+    parts.append(
+        f"## Every metric that has other names\n\n{table(('metric', 'also read as'), rows)}"
+    )
     parts += [POLICIES_HEAD, policies(), COUNTING]
     rows = []
     for tool, convention in CONVENTIONS.items():
-        besides = [f"{linked(name)}{said(settings)}" for name, settings in convention.metrics.items() if settings]
-        others = [f"its {linked(name)}: {other.says}" for name, other in convention.otherwise.items()]
+        besides = [
+            f"{linked(name)}{said(settings)}"
+            for name, settings in convention.metrics.items()
+            if settings
+        ]
+        others = [
+            f"its {linked(name)}: {other.says}" for name, other in convention.otherwise.items()
+        ]
         apart = "; ".join([convention.note, *others]) if others else convention.note
-        rows.append((f"`{tool}`", said(convention.policies).strip(" ()"), ", ".join(besides), apart))
-    parts.append(table(("tool", "all metrics", "single metrics", "differences that no setting covers"), rows))
+        rows.append(
+            (f"`{tool}`", said(convention.policies).strip(" ()"), ", ".join(besides), apart)
+        )
+    parts.append(
+        table(("tool", "all metrics", "single metrics", "differences that no setting covers"), rows)
+    )
     return "\n".join(parts)
 
 
@@ -214,7 +239,13 @@ def at_10(name: str, metric: str) -> str:
     """A tool's name with the cutoff 10, in the tool's spelling, if the metric takes one."""
     if {**rf.METRICS, **rf.CATALOG_METRICS}[metric].first != "k":
         return name
-    return f"{name}top=10" if name.endswith(":") else f"{name[:-1]}@10-" if name.endswith("-") else f"{name}@10"
+    return (
+        f"{name}top=10"
+        if name.endswith(":")
+        else f"{name[:-1]}@10-"
+        if name.endswith("-")
+        else f"{name}@10"
+    )
 
 
 def policies() -> str:
@@ -222,8 +253,17 @@ def policies() -> str:
     rows = []
     for name, option in declared(Policies).items():
         kind = kind_of(option.values)
-        values = ", ".join(f"`{word}`" for word in option.words) or ("a pair of labels" if kind is None else str(kind))
-        rows.append((f"`{name}`", option.says, values, "" if option.default is None else f"`{option.default}`"))
+        values = ", ".join(f"`{word}`" for word in option.words) or (
+            "a pair of labels" if kind is None else str(kind)
+        )
+        rows.append(
+            (
+                f"`{name}`",
+                option.says,
+                values,
+                "" if option.default is None else f"`{option.default}`",
+            )
+        )
     return table(("policy", "decides", "values", "default"), rows)
 
 
@@ -250,10 +290,13 @@ def pages() -> dict[Path, str]:
     """The text of every page: the index of the metrics, a page for each family, and the names."""
     found = families([*rf.METRICS.values(), *rf.AGREEMENTS.values()])
     rows = [
-        (f"[{title}](metrics/{file(of[0])})", " ".join(map(linked, names_of(of)))) for (title, _), of in found.items()
+        (f"[{title}](metrics/{file(of[0])})", " ".join(map(linked, names_of(of))))
+        for (title, _), of in found.items()
     ]
     index = HEAD.replace("CONTENTS\n", table(("family", "metrics"), rows))
-    written = {INDEX: index.replace("PAGES", "\n".join(f"metrics/{file(of[0])}" for of in found.values()))}
+    written = {
+        INDEX: index.replace("PAGES", "\n".join(f"metrics/{file(of[0])}" for of in found.values()))
+    }
     for (title, about), metrics in found.items():
         head = FAMILY_HEAD.replace("FAMILY", title).replace("ABOUT", about[0].upper() + about[1:])
         parts = [head.replace("CALL", call(metrics)), *map(section, metrics)]
@@ -277,7 +320,8 @@ def names_of(metrics: list[Metric]) -> list[str]:
 
 
 def call(metrics: list[Metric]) -> str:
-    """A call of three of these metrics, those that people type first, with the tables and columns that they need."""
+    """A call of three of these metrics, those that people type first, with the tables and columns
+    that they need."""
     first = sorted(metrics, key=lambda metric: not hasattr(Ranker, metric.formula.__name__))[:3]
     texts = []
     for metric in first:
@@ -286,7 +330,9 @@ def call(metrics: list[Metric]) -> str:
             for name, x in metric.parameters.items()
             if x.default is x.empty and name != "k"
         ]
-        given += ["max_label=4"] if "max_label" in metric.parameters else []  # else that of the table, with a warning
+        given += (
+            ["max_label=4"] if "max_label" in metric.parameters else []
+        )  # else that of the table, with a warning
         options = f"({','.join(given)})" if given else ""
         texts.append(f'"{metric.name}{options}{"@10" if "k" in metric.parameters else ""}"')
     if metrics[0].name in rf.AGREEMENTS:
@@ -301,7 +347,9 @@ def section(metric: Metric) -> str:
     """One metric."""
     what, parts = sections(metric.doc)
     needs = [name for name in metric.needs if name in IN_CALLS]  # every table has scores
-    what = re.sub(r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE)
+    what = re.sub(
+        r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE
+    )
     rows = [
         ("Method", method(metric)),
         ("In plots", metric.display or metric.name),
@@ -315,14 +363,20 @@ def section(metric: Metric) -> str:
     table = "\n".join(f"| {name} | {text} |" for name, text in rows)
     returns = " ".join(parts.get("Returns", "").split())
     about = parts.get("Parameters", "")
-    listed = "".join(f"- `{names.replace(', ', '`, `')}`: {' '.join(text.split())}\n" for names, text in entries(about))
+    listed = "".join(
+        f"- `{names.replace(', ', '`, `')}`: {' '.join(text.split())}\n"
+        for names, text in entries(about)
+    )
     rest = f"{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
-    what, rest = (re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest))
+    what, rest = (
+        re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest)
+    )
     return f"## {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
 
 
 def method(metric: Metric) -> str:
-    """How the metric is called without text: only the metrics that people type are methods of `df.rank` itself."""
+    """How the metric is called without text: only the metrics that people type are methods of
+    `df.rank` itself."""
     name = metric.formula.__name__
     if metric.name in rf.AGREEMENTS and rf.AGREEMENTS[metric.name] is metric:
         return "none; `df.rank.agreement` takes its text"

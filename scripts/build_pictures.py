@@ -1,7 +1,8 @@
 """Builds the pictures of the docs; run ``python scripts/build_pictures.py [FOLDER]``.
 
-They show the example table and, for recommenders, the ratings of docs/recommenders.md, whose examples are run. Each is written
-twice, on white as ``curve.svg`` and on the colour of dark pages as ``curve_dark.svg``.
+They show the example table and, for recommenders, the ratings of docs/recommenders.md, whose
+examples are run. Each is written twice, on white as ``curve.svg`` and on the colour of dark pages
+as ``curve_dark.svg``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def charts(background: str, of_page: dict[str, Any]) -> dict[str, Callable[[], A
         "contributions": lambda: plot.contributions("rrf", runs=RUNS, background=background),
         "exposure": lambda: items().exposure(k=10, items=of_page["movies"], **of),
         "long_tail": lambda: items().long_tail(k=10, interactions=of_page["train"], **of),
-        "coverage": lambda: items().catalog("coverage", items=of_page["movies"], cutoffs=[1, 2, 5, 10, 20], **of),
+        "coverage": lambda: items().catalog(
+            "coverage", items=of_page["movies"], cutoffs=[1, 2, 5, 10, 20], **of
+        ),
         "trade_off": lambda: of_page["beyond"].plot.trade_off("ild@10", "ndcg@10", **of),
     }
 

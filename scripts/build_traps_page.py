@@ -1,4 +1,5 @@
-"""Write docs/traps.md from tests/traps/traps.py: habits that give a plausible wrong number, and what to write instead."""
+"""Write docs/traps.md from tests/traps/traps.py: habits that give a plausible wrong number, and
+what to write instead."""
 
 from __future__ import annotations
 

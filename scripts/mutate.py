@@ -1,13 +1,17 @@
 """Change the package in one place at a time, and list the changes that no test notices.
 
-    python scripts/mutate.py                # the mutations of scripts/mutations.txt; results in build/mutations.json
-    python scripts/mutate.py --only compare_groups    # the mutations with a text in their line
-    python scripts/mutate.py --draw         # draw the list anew, by the seed; explanations of unchanged lines stay
+    python scripts/mutate.py
+        the mutations of scripts/mutations.txt; results in build/mutations.json
+    python scripts/mutate.py --only compare_groups
+        the mutations with a text in their line
+    python scripts/mutate.py --draw
+        draw the list anew, by the seed; explanations of unchanged lines stay
 
-A line of the list is ``file | function | expression | mutated expression | which of equal ones``, and ``# why`` for a
-mutation that changes no value. The tests of all areas run once, with the lines that each one reaches. Then each mutation
-runs the tests of its area that reach its lines, the smallest first, until one fails, in a copy of the repository. A mutation
-whose tests take longer than the limit counts as noticed; one that was not run in time does not.
+A line of the list is ``file | function | expression | mutated expression | which of equal ones``,
+and ``# why`` for a mutation that changes no value. The tests of all areas run once, with the lines
+that each one reaches. Then each mutation runs the tests of its area that reach its lines, the
+smallest first, until one fails, in a copy of the repository. A mutation whose tests take longer
+than the limit counts as noticed; one that was not run in time does not.
 """
 
 from __future__ import annotations
@@ -41,7 +45,8 @@ SEED = 29
 
 @dataclass(frozen=True)
 class Area:
-    """Modules of one idea: how many mutations are drawn of them, and the tests that should notice."""
+    """Modules of one idea: how many mutations are drawn of them, and the tests that should
+    notice."""
 
     count: int
     modules: tuple[str, ...]
@@ -53,22 +58,38 @@ def _verbs(room: str, *names: str) -> tuple[str, ...]:
 
 
 AREAS = {
-    "plan": Area(36, ("_plan/*.py", "_support/sorts.py"), ("tests/plan", "tests/lazy", "tests/metrics")),
-    "words": Area(30, ("_words/*.py",), ("tests/words", "tests/metrics", "tests/plan", "tests/fusion", "tests/items")),
+    "plan": Area(
+        36, ("_plan/*.py", "_support/sorts.py"), ("tests/plan", "tests/lazy", "tests/metrics")
+    ),
+    "words": Area(
+        30,
+        ("_words/*.py",),
+        ("tests/words", "tests/metrics", "tests/plan", "tests/fusion", "tests/items"),
+    ),
     "metrics": Area(32, ("metrics/*.py",), ("tests/metrics", "tests/catalog", "tests/items")),
     "fusions": Area(
         21,
-        ("fusions/*.py", *_verbs("fuse"), *_verbs("sample", "entries"), *_verbs("audit", "overlap")),
+        (
+            "fusions/*.py",
+            *_verbs("fuse"),
+            *_verbs("sample", "entries"),
+            *_verbs("audit", "overlap"),
+        ),
         ("tests/fusion", "tests/decisions", "tests/results"),
     ),
     "files": Area(15, ("_files/*.py",), ("tests/files", "tests/command", "tests/shapes")),
-    "lift": Area(15, ("_lift/*.py",), ("tests/rankers", "tests/engines", "tests/verbs", "tests/lazy")),
+    "lift": Area(
+        15, ("_lift/*.py",), ("tests/rankers", "tests/engines", "tests/verbs", "tests/lazy")
+    ),
     "decisions": Area(
         30,
         (
             "stats.py",
             "_support/draws.py",
-            *(f"_statistics/{name}.py" for name in ("estimate", "estimators", "sample", "tukey", "weighted_means")),
+            *(
+                f"_statistics/{name}.py"
+                for name in ("estimate", "estimators", "sample", "tukey", "weighted_means")
+            ),
             "_results/columns.py",
             "_results/compared_runs.py",
             *_verbs("decide", "compare", "estimation", "gate", "power", "slice_of_pairs"),
@@ -113,13 +134,24 @@ NAMED = {
     "all": "any", "any": "all", "ceil": "floor", "cum_max": "cum_min", "first": "last", "floor": "ceil", "last": "first",
     "max": "min", "maximum": "minimum", "min": "max", "minimum": "maximum",
 }  # fmt: skip
-DROPPED = {"abs", "clip", "cum_sum", "drop_nulls", "fill_nan", "fill_null", "reverse", "sort", "unique"}
+DROPPED = {
+    "abs",
+    "clip",
+    "cum_sum",
+    "drop_nulls",
+    "fill_nan",
+    "fill_null",
+    "reverse",
+    "sort",
+    "unique",
+}
 """Methods whose call is left out."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """An expression of a function, another one in its place, and which of several equal expressions it is."""
+    """An expression of a function, another one in its place, and which of several equal expressions
+    it is."""
 
     module: str
     function: str
@@ -142,7 +174,11 @@ class Mutation:
     @property
     def area(self) -> str:
         """The area of its module."""
-        return next(name for name, area in AREAS.items() if any(Path(self.module).match(x) for x in area.modules))
+        return next(
+            name
+            for name, area in AREAS.items()
+            if any(Path(self.module).match(x) for x in area.modules)
+        )
 
     def place(self, source: str) -> Expression:
         """The expression in its module's source; ValueError if it is no longer there."""
@@ -163,7 +199,8 @@ class Mutation:
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression, the names of the functions around it, and the lines of its statement, without those below a colon."""
+    """An expression, the names of the functions around it, and the lines of its statement, without
+    those below a colon."""
 
     node: ast.expr
     function: str
@@ -177,7 +214,10 @@ def expressions(source: str) -> tuple[Expression, ...]:
     def inside(node: ast.AST, names: tuple[str, ...], lines: range) -> Iterator[Expression]:
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
-            lines = range(node.lineno, max(body[0].lineno if body else (node.end_lineno or 0) + 1, node.lineno + 1))
+            lines = range(
+                node.lineno,
+                max(body[0].lineno if body else (node.end_lineno or 0) + 1, node.lineno + 1),
+            )
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names = (*names, node.name)
             children: Iterable[ast.AST] = node.body  # decorators, defaults and annotations declare
@@ -245,7 +285,11 @@ def all_of(path: Path) -> list[Mutation]:
         for new in mutated(x.node):
             after = ast.unparse(new)
             if "\n" not in before and " | " not in before + after and "  # " not in before + after:
-                found.append(Mutation(str(path.relative_to(ROOT)), function, before, after, seen[function, before]))
+                found.append(
+                    Mutation(
+                        str(path.relative_to(ROOT)), function, before, after, seen[function, before]
+                    )
+                )
         seen[function, before] += 1
     return found
 
@@ -273,15 +317,27 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The variables of a run of the tests in a folder; options for the run around it do not hold there."""
+    """The variables of a run of the tests in a folder; options for the run around it do not hold
+    there."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     return {**kept, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def reaching(folder: Path, tests: Iterable[str], jobs: int) -> dict[str, dict[int, list[str]]]:
-    """The tests that reach each line of each module, the smallest first; "" where a line runs when it is imported."""
-    command = [*PYTEST, "-n", str(jobs), "--cov=rankframe", "--cov-context=test", "--cov-report=", "--cov-fail-under=0"]
-    if subprocess.run([*command, *tests], cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL).returncode:
+    """The tests that reach each line of each module, the smallest first; "" where a line runs when
+    it is imported."""
+    command = [
+        *PYTEST,
+        "-n",
+        str(jobs),
+        "--cov=rankframe",
+        "--cov-context=test",
+        "--cov-report=",
+        "--cov-fail-under=0",
+    ]
+    if subprocess.run(
+        [*command, *tests], cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL
+    ).returncode:
         raise SystemExit("the tests fail without a mutation")
     data = CoverageData(str(folder / ".coverage"))
     data.read()
@@ -299,7 +355,8 @@ def reaching(folder: Path, tests: Iterable[str], jobs: int) -> dict[str, dict[in
 
 
 def tests_of(mutation: Mutation, source: str, found: dict[str, dict[int, list[str]]]) -> list[str]:
-    """The tests of its area that reach the lines of a mutation; the area, if they run on import, or in a thread of Polars."""
+    """The tests of its area that reach the lines of a mutation; the area, if they run on import, or
+    in a thread of Polars."""
     area = AREAS[mutation.area].tests
     lines = found.get(mutation.module, {})
     tests = dict.fromkeys(x for i in mutation.place(source).lines for x in lines.get(i, []))
@@ -333,7 +390,9 @@ def tests_fail(folder: Path, tests: Iterable[str], seconds: float) -> str:
 
 def copied(to: Path) -> Path:
     """A copy of the files that Git knows."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+    ).stdout.decode()
     for name in filter(None, names.split("\0")):
         if (ROOT / name).is_file():
             (to / name).parent.mkdir(parents=True, exist_ok=True)
@@ -341,7 +400,9 @@ def copied(to: Path) -> Path:
     return to
 
 
-def run(mutations: list[Mutation], jobs: int, seconds: float, minutes: float) -> list[dict[str, object]]:
+def run(
+    mutations: list[Mutation], jobs: int, seconds: float, minutes: float
+) -> list[dict[str, object]]:
     """Run the tests of each mutation, and print what becomes of it."""
     end = time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory(prefix="mutations-") as temporary:
@@ -354,7 +415,12 @@ def run(mutations: list[Mutation], jobs: int, seconds: float, minutes: float) ->
         def outcome(mutation: Mutation) -> dict[str, object]:
             start = time.monotonic()
             if start > end:
-                return {**asdict(mutation), "area": mutation.area, "outcome": "not run", "seconds": 0.0}
+                return {
+                    **asdict(mutation),
+                    "area": mutation.area,
+                    "outcome": "not run",
+                    "seconds": 0.0,
+                }
             folder = free.get()
             path = folder / mutation.module
             source = path.read_text(encoding="utf-8")
@@ -366,27 +432,45 @@ def run(mutations: list[Mutation], jobs: int, seconds: float, minutes: float) ->
                 path.write_text(source, encoding="utf-8")
                 free.put(folder)
             print(f"{result:9} {mutation}", flush=True)
-            return {**asdict(mutation), "area": mutation.area, "outcome": result, "seconds": time.monotonic() - start}
+            return {
+                **asdict(mutation),
+                "area": mutation.area,
+                "outcome": result,
+                "seconds": time.monotonic() - start,
+            }
 
         with ThreadPoolExecutor(jobs) as pool:
             return list(pool.map(outcome, mutations))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draw", action="store_true", help="draw the list anew")
     parser.add_argument(
-        "--only", default=[""], nargs="+", metavar="TEXT", help="the mutations whose line contains a text"
+        "--only",
+        default=[""],
+        nargs="+",
+        metavar="TEXT",
+        help="the mutations whose line contains a text",
     )
     parser.add_argument("--jobs", type=int, default=2, help="how many run at a time")
-    parser.add_argument("--seconds", type=float, default=180, help="the limit of one mutation's tests")
-    parser.add_argument("--minutes", type=float, default=90, help="no mutation begins after this time")
+    parser.add_argument(
+        "--seconds", type=float, default=180, help="the limit of one mutation's tests"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=90, help="no mutation begins after this time"
+    )
     given = parser.parse_args()
     if given.draw:
         LIST.write_text("".join(f"{x}\n" for x in draw()), encoding="utf-8")
         return 0
     found = run(
-        [x for x in read() if any(text in str(x) for text in given.only)], given.jobs, given.seconds, given.minutes
+        [x for x in read() if any(text in str(x) for text in given.only)],
+        given.jobs,
+        given.seconds,
+        given.minutes,
     )
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found, indent=1), encoding="utf-8")

@@ -1,11 +1,13 @@
-"""Run the tests of another tool's metrics with rankframe in the place of the tool: python scripts/peers_tests.py CHECKOUT.
+"""Run the tests of another tool's metrics with rankframe in the place of the tool: python
+scripts/peers_tests.py CHECKOUT.
 
-CHECKOUT is a clone of ir_measures, rax, pyndeval, trec_eval, RecTools, LensKit or Microsoft's recommenders, which this repository
-holds no part of. Of the tools only ir_measures, which rankframe's extra `test` installs, RecTools and LensKit have to run, LensKit as
-the installed version; rax also needs absl-py. Each value that a test compares is counted, and one that differs is printed with
-its reason in `KNOWN`. Tests of RecTools and LensKit call the tool itself: each value that a metric of the tool returns to them,
-a value for each user, is compared with rankframe's. The exit code is 1 if a value differs without a reason, a reason stands for
-no value, or a test fails.
+CHECKOUT is a clone of ir_measures, rax, pyndeval, trec_eval, RecTools, LensKit or Microsoft's
+recommenders, which this repository holds no part of. Of the tools only ir_measures, which
+rankframe's extra `test` installs, RecTools and LensKit have to run, LensKit as the installed
+version; rax also needs absl-py. Each value that a test compares is counted, and one that differs is
+printed with its reason in `KNOWN`. Tests of RecTools and LensKit call the tool itself: each value
+that a metric of the tool returns to them, a value for each user, is compared with rankframe's. The
+exit code is 1 if a value differs without a reason, a reason stands for no value, or a test fails.
 """
 
 from __future__ import annotations
@@ -114,7 +116,8 @@ def run_unittest(suite: unittest.TestSuite) -> None:
         raise SystemExit("tests did not run to their end")
 
 
-# ir_measures: providers that evaluate with rankframe ------------------------------------------------------------
+# ir_measures: providers that evaluate with rankframe
+# ------------------------------------------------------------
 
 
 def ir_measures(checkout: Path) -> None:
@@ -132,7 +135,9 @@ def ir_measures(checkout: Path) -> None:
             rows = [*theirs.util.RunConverter(run).as_namedtuple_iter()]
             for measure in self.measures:
                 ASKED.append(str(measure))
-                for query, value in of_measure(str(measure), self.provider.NAME, self.rows, rows).items():
+                for query, value in of_measure(
+                    str(measure), self.provider.NAME, self.rows, rows
+                ).items():
                     yield theirs.Metric(query, measure, value)
 
     for provider in theirs.providers.registry.values():
@@ -154,15 +159,26 @@ def ir_measures(checkout: Path) -> None:
     with ExitStack() as patches:
         case = unittest.TestCase
         patches.enter_context(mock.patch.object(case, "assertEqual", same(case.assertEqual)))
-        patches.enter_context(mock.patch.object(case, "assertAlmostEqual", same(case.assertAlmostEqual)))
-        patches.enter_context(mock.patch("numpy.testing.assert_equal", lambda a, b: same(case.assertEqual)(None, a, b)))
-        run_unittest(unittest.defaultTestLoader.loadTestsFromNames([f"tests.test_{name}" for name in names]))
+        patches.enter_context(
+            mock.patch.object(case, "assertAlmostEqual", same(case.assertAlmostEqual))
+        )
+        patches.enter_context(
+            mock.patch(
+                "numpy.testing.assert_equal", lambda a, b: same(case.assertEqual)(None, a, b)
+            )
+        )
+        run_unittest(
+            unittest.defaultTestLoader.loadTestsFromNames([f"tests.test_{name}" for name in names])
+        )
 
 
 def same(compare: Callable[..., None]) -> Callable[..., None]:
-    """An assertion that records numbers, measured values and dictionaries of numbers, and makes other comparisons itself."""
+    """An assertion that records numbers, measured values and dictionaries of numbers, and makes
+    other comparisons itself."""
 
-    def check(self: Any, a: Any, b: Any, places: Any = None, msg: Any = None, delta: float | None = None) -> None:
+    def check(
+        self: Any, a: Any, b: Any, places: Any = None, msg: Any = None, delta: float | None = None
+    ) -> None:
         places = places if isinstance(places, int) else None  # of assertEqual it is the message
         tolerance = delta if delta is not None else 1e-9 if places is None else 0.5 * 10.0**-places
         if isinstance(a, float) and isinstance(b, (int, float)):  # whole numbers are lengths
@@ -172,7 +188,9 @@ def same(compare: Callable[..., None]) -> Callable[..., None]:
                 ASKED.append(str(measure))
                 see(a.get(measure, math.nan), b[measure], tolerance)
         elif isinstance(a, (set, list)) and any(hasattr(x, "measure") for x in (*a, *b)):
-            found, wanted = ({(x.query_id, str(x.measure)): x.value for x in some} for some in (a, b))
+            found, wanted = (
+                {(x.query_id, str(x.measure)): x.value for x in some} for some in (a, b)
+            )
             for key in {**wanted, **found}:
                 ASKED.append(key[1])
                 see(found.get(key, math.nan), wanted.get(key, math.nan), tolerance)
@@ -186,7 +204,9 @@ def same(compare: Callable[..., None]) -> Callable[..., None]:
     return check
 
 
-def of_measure(text: str, provider: str, qrels: Sequence[Any], run: Sequence[Any]) -> dict[str, float]:
+def of_measure(
+    text: str, provider: str, qrels: Sequence[Any], run: Sequence[Any]
+) -> dict[str, float]:
     """The value of each query by rankframe; NaN where it refuses the measure."""
     schema = {"query_id": pl.String, "doc_id": pl.String}
     subtopic = provider == "pyndeval"
@@ -195,21 +215,34 @@ def of_measure(text: str, provider: str, qrels: Sequence[Any], run: Sequence[Any
         {**schema, "label": pl.Int64, "subtopic": pl.String},
         orient="row",
     )
-    found = pl.DataFrame([(x.query_id, x.doc_id, x.score) for x in run], {**schema, "score": pl.Float64}, orient="row")
+    found = pl.DataFrame(
+        [(x.query_id, x.doc_id, x.score) for x in run],
+        {**schema, "score": pl.Float64},
+        orient="row",
+    )
     known = dict.fromkeys(x.query_id for x in qrels)
     found = found.filter(pl.col("query_id").is_in([*known]))
     options: dict[str, Any] = {"subtopic": "subtopic"} if subtopic else {}
     if provider in ("ranx", "judged"):
         options["ties"] = "order"
     if "judged_only=True" in text:
-        text, options["unjudged"] = text.replace("judged_only=True", "").replace("(,", "(").replace(",)", ")"), "drop"
+        text, options["unjudged"] = (
+            text.replace("judged_only=True", "").replace("(,", "(").replace(",)", ")"),
+            "drop",
+        )
         text = text.replace("()", "")
-    if provider == "gdeval":  # its ERR is of labels up to 4, its nDCG of exponential gains, and it prints five decimals
+    if (
+        provider == "gdeval"
+    ):  # its ERR is of labels up to 4, its nDCG of exponential gains, and it prints five decimals
         text = text.replace("ERR@", "ERR(max_label=4)@").replace("nDCG@", "nDCG(dcg='exp-log2')@")
     text = text.replace("Accuracy", "pairwise_accuracy")
     table = judged if subtopic else judged.drop("subtopic")
     try:
-        joined = found.rank.judge(table, judged_only="keep", run_only="drop") if len(found) and len(table) else None
+        joined = (
+            found.rank.judge(table, judged_only="keep", run_only="drop")
+            if len(found) and len(table)
+            else None
+        )
         if joined is None:
             return {}
         values = dict(joined.rank.on(**options).evaluate(text).iter_rows())
@@ -222,7 +255,8 @@ def of_measure(text: str, provider: str, qrels: Sequence[Any], run: Sequence[Any
     }
 
 
-# rax: metrics of arrays, in the place of JAX's ------------------------------------------------------------------
+# rax: metrics of arrays, in the place of JAX's
+# ------------------------------------------------------------------
 
 
 RAX = {
@@ -232,10 +266,13 @@ RAX = {
 
 
 def rax(checkout: Path) -> None:
-    """Its test of metrics, less that of a private function; an array's last axis holds the items of a list."""
+    """Its test of metrics, less that of a private function; an array's last axis holds the items of
+    a list."""
     jnp = stand_in("jax.numpy", **vars(np))
     stand_in(
-        "jax", numpy=jnp, vmap=lambda f, **_: lambda *given: np.array([f(*row) for row in zip(*given, strict=True)])
+        "jax",
+        numpy=jnp,
+        vmap=lambda f, **_: lambda *given: np.array([f(*row) for row in zip(*given, strict=True)]),
     )
     stand_in("rax._src.metrics", **{name: functools.partial(of_arrays, name) for name in RAX})
     module = load(checkout / "rax" / "_src" / "metrics_test.py")
@@ -254,9 +291,13 @@ def of_arrays(
     topn: int | None = None,
     reduce_fn: Callable[..., Any] | None = np.mean,
 ) -> Any:
-    """A metric of rax: the mean over lists with a valid item; an item with a score of minus infinity was not retrieved."""
+    """A metric of rax: the mean over lists with a valid item; an item with a score of minus
+    infinity was not retrieved."""
     ASKED.append(name)
-    scores, labels = np.atleast_2d(np.asarray(scores, float)), np.atleast_2d(np.asarray(labels, float))
+    scores, labels = (
+        np.atleast_2d(np.asarray(scores, float)),
+        np.atleast_2d(np.asarray(labels, float)),
+    )
     columns = {
         "list": np.repeat(np.arange(len(scores)), scores.shape[1]), "segment": segments, "valid": where, "w": weights,
         "score": scores, "label": labels,
@@ -266,12 +307,15 @@ def of_arrays(
         table = table.filter(pl.col("valid").cast(pl.Boolean))
     table = table.with_columns(score=pl.when(pl.col("score").is_finite()).then("score"))
     query = ["list"] if segments is None else ["list", "segment"]
-    ranker = table.rank.on(query=query, ties="order", **({} if weights is None else {"weight": "w"}))
+    ranker = table.rank.on(
+        query=query, ties="order", **({} if weights is None else {"weight": "w"})
+    )
     values = ranker.evaluate(RAX[name] + (f"@{topn}" if topn else ""))[:, -1].to_numpy()
     return reduce_fn(values) if reduce_fn and len(values) else values if len(values) else 0.0
 
 
-# pyndeval ---------------------------------------------------------------------------------------------------------
+# pyndeval -----------------------------------------------------------------------------------------
+# ----------------
 
 
 class SubtopicQrel(NamedTuple):
@@ -310,10 +354,15 @@ def pyndeval(checkout: Path) -> None:
     stand_in("pyndeval", SubtopicQrel=SubtopicQrel, ScoredDoc=ScoredDoc, ndeval=ndeval)
     case = unittest.TestCase
     with mock.patch.object(case, "assertAlmostEqual", same(case.assertAlmostEqual)):
-        run_unittest(unittest.defaultTestLoader.loadTestsFromModule(load(checkout / "tests" / "test_pyndeval.py")))
+        run_unittest(
+            unittest.defaultTestLoader.loadTestsFromModule(
+                load(checkout / "tests" / "test_pyndeval.py")
+            )
+        )
 
 
-# Microsoft's recommenders -----------------------------------------------------------------------------------------
+# Microsoft's recommenders
+# -----------------------------------------------------------------------------------------
 
 
 class Checked(float):
@@ -324,7 +373,9 @@ class Checked(float):
     def __eq__(self, other: object) -> bool:
         ASKED.append(self.name)
         wanted = getattr(other, "expected", other)
-        see(float(self), wanted, max(1e-9, getattr(other, "rel", None) or 0) * max(1.0, abs(wanted)))
+        see(
+            float(self), wanted, max(1e-9, getattr(other, "rel", None) or 0) * max(1.0, abs(wanted))
+        )
         return True
 
     __hash__ = float.__hash__
@@ -344,7 +395,15 @@ ACCURACY = {
     "r_precision_at_k": "r_precision",
 }  # fmt: skip
 WHOLE = {"catalog_coverage": "coverage", "distributional_coverage": "entropy", "novelty": "novelty"}
-RATINGS = ("rmse", "mae", "rsquared", "exp_var", "logloss", "get_top_k_items", "_check_column_dtypes")
+RATINGS = (
+    "rmse",
+    "mae",
+    "rsquared",
+    "exp_var",
+    "logloss",
+    "get_top_k_items",
+    "_check_column_dtypes",
+)
 """Functions of ratings and of frames, which are no metric of a ranking."""
 
 
@@ -374,16 +433,26 @@ def recommenders(checkout: Path) -> None:
 
     stand_in("recommenders.evaluation.python_evaluation", __getattr__=other, **functions)
     columns = {"USER": USER, "ITEM": ITEM, "RATING": RATING, "PREDICTION": PREDICTION}
-    stand_in("recommenders.utils.constants", **{f"DEFAULT_{name}_COL": x for name, x in columns.items()})
+    stand_in(
+        "recommenders.utils.constants", **{f"DEFAULT_{name}_COL": x for name, x in columns.items()}
+    )
     folder = checkout / "tests" / "unit" / "recommenders" / "evaluation"
     with (
         mock.patch("pytest.fixture", lambda function: function),
         mock.patch("pandas.testing.assert_frame_equal", frames),
     ):
-        fixtures, tests = vars(load(folder / "conftest.py")), vars(load(folder / "test_python_evaluation.py"))
+        fixtures, tests = (
+            vars(load(folder / "conftest.py")),
+            vars(load(folder / "test_python_evaluation.py")),
+        )
 
     def given(function: Callable[..., Any]) -> Any:
-        return function(**{name: given({**fixtures, **tests}[name]) for name in inspect.signature(function).parameters})
+        return function(
+            **{
+                name: given({**fixtures, **tests}[name])
+                for name in inspect.signature(function).parameters
+            }
+        )
 
     for name, test in tests.items():
         if name.startswith("test_") and name != "test_python_errors":
@@ -398,16 +467,25 @@ def frames(wanted: pd.DataFrame, found: pd.DataFrame, atol: float = 1e-5, **_: o
 
 
 def accuracy(name: str, text: str) -> Callable[..., Checked]:
-    """A metric of the first k items; one that is recommended twice counts once, which the tool leaves undefined."""
+    """A metric of the first k items; one that is recommended twice counts once, which the tool
+    leaves undefined."""
 
-    def value(rating_true: pd.DataFrame, rating_pred: pd.DataFrame, k: int = 10, **given: Any) -> Checked:
+    def value(
+        rating_true: pd.DataFrame, rating_pred: pd.DataFrame, k: int = 10, **given: Any
+    ) -> Checked:
         prediction = given.get("col_prediction", PREDICTION)
         run = pl.DataFrame({USER: rating_pred[USER].to_numpy(), ITEM: rating_pred[ITEM].to_numpy()})
         run = run.with_columns(score=pl.Series(rating_pred[prediction].to_numpy()).cast(pl.Float64))
         run = run.unique([USER, ITEM], keep="first", maintain_order=True)
         graded = "score_type" in given
         labels = rating_true[RATING].to_numpy() if graded else np.ones(len(rating_true))
-        wanted = pl.DataFrame({USER: rating_true[USER].to_numpy(), ITEM: rating_true[ITEM].to_numpy(), "label": labels})
+        wanted = pl.DataFrame(
+            {
+                USER: rating_true[USER].to_numpy(),
+                ITEM: rating_true[ITEM].to_numpy(),
+                "label": labels,
+            }
+        )
         mine = run.rank.on(query=USER, doc=ITEM)
         judged = mine.judge(wanted).rank.on(like=mine)
         asked = f"{text}(gain=linear)" if graded else text
@@ -431,18 +509,28 @@ def of_pairs(rating_true: pd.DataFrame, rating_pred: pd.DataFrame, **given: Any)
 
 
 def recommended(
-    train_df: pd.DataFrame, reco_df: pd.DataFrame, features: pd.DataFrame | None = None, label: Any = None
+    train_df: pd.DataFrame,
+    reco_df: pd.DataFrame,
+    features: pd.DataFrame | None = None,
+    label: Any = None,
 ) -> Any:
-    """A ranker of recommendations in the order of the frame, with past interactions and features."""
-    run = pl.DataFrame({"query_id": reco_df["UserId"].to_numpy(), "doc_id": reco_df["ItemId"].to_numpy()})
+    """A ranker of recommendations in the order of the frame, with past interactions and
+    features."""
+    run = pl.DataFrame(
+        {"query_id": reco_df["UserId"].to_numpy(), "doc_id": reco_df["ItemId"].to_numpy()}
+    )
     run = run.with_columns(score=-pl.int_range(pl.len()).cast(pl.Float64))
     run = run.with_columns(label=pl.Series(reco_df[label].to_numpy()) if label else pl.lit(1))
-    past = pl.DataFrame({"query_id": train_df["UserId"].to_numpy(), "doc_id": train_df["ItemId"].to_numpy()})
+    past = pl.DataFrame(
+        {"query_id": train_df["UserId"].to_numpy(), "doc_id": train_df["ItemId"].to_numpy()}
+    )
     options: dict[str, Any] = {"interactions": past}
     if features is not None:
         vectors = np.stack(features["features"].to_list())
         names = [f"f{at}" for at in range(vectors.shape[1])]
-        items = pl.DataFrame({"doc_id": features["ItemId"].to_numpy(), **dict(zip(names, vectors.T, strict=True))})
+        items = pl.DataFrame(
+            {"doc_id": features["ItemId"].to_numpy(), **dict(zip(names, vectors.T, strict=True))}
+        )
         options |= {"items": items, "features": names}
     return run.rank.on(**options)
 
@@ -460,20 +548,34 @@ def whole(name: str, text: str) -> Callable[..., Checked]:
 
 def item_novelty(train_df: pd.DataFrame, reco_df: pd.DataFrame, **_: Any) -> pd.DataFrame:
     """The surprise of each item of the past, as that of a list of this item."""
-    items = pd.DataFrame({"UserId": sorted(train_df["ItemId"].unique()), "ItemId": sorted(train_df["ItemId"].unique())})
-    values = recommended(train_df, items).on(convention=TOOL).evaluate("novelty")["novelty"].to_numpy()
+    items = pd.DataFrame(
+        {
+            "UserId": sorted(train_df["ItemId"].unique()),
+            "ItemId": sorted(train_df["ItemId"].unique()),
+        }
+    )
+    values = (
+        recommended(train_df, items).on(convention=TOOL).evaluate("novelty")["novelty"].to_numpy()
+    )
     return pd.DataFrame({"ItemId": items["ItemId"], "item_novelty": values})
 
 
 def of_lists(name: str, of: str) -> Callable[..., Any]:
-    """Diversity or serendipity of each item, of each user, or their mean; by shared users or by features."""
+    """Diversity or serendipity of each item, of each user, or their mean; by shared users or by
+    features."""
 
     def value(
-        train_df: pd.DataFrame, reco_df: pd.DataFrame, item_feature_df: Any, item_sim_measure: str, **given: Any
+        train_df: pd.DataFrame,
+        reco_df: pd.DataFrame,
+        item_feature_df: Any,
+        item_sim_measure: str,
+        **given: Any,
     ) -> Any:
         by_features = item_sim_measure == "item_feature_vector"
         ranker = recommended(train_df, reco_df, item_feature_df, given.get("col_relevance"))
-        serendipity = f"serendipity(against={'features' if by_features else 'co_occurrence'},relevance=True)"
+        serendipity = (
+            f"serendipity(against={'features' if by_features else 'co_occurrence'},relevance=True)"
+        )
         text = "ild(distance=cosine)" if name == "diversity" else serendipity
         asked = f"{name}({item_sim_measure})"
         lacks = name == "diversity" and not by_features
@@ -484,8 +586,14 @@ def of_lists(name: str, of: str) -> Callable[..., Any]:
             values = np.full(len(users), math.nan) if lacks else users[:, -1].to_numpy()
             frame = pd.DataFrame({"UserId": users["query_id"].to_numpy(), asked: values})
         else:
-            each = ranker.explain("serendipity(against=co_occurrence)")  # of features there is no sum
-            value = pl.lit(math.nan) if by_features else pl.col(each.columns[-1]) * pl.len().over("query_id")
+            each = ranker.explain(
+                "serendipity(against=co_occurrence)"
+            )  # of features there is no sum
+            value = (
+                pl.lit(math.nan)
+                if by_features
+                else pl.col(each.columns[-1]) * pl.len().over("query_id")
+            )
             frame = each.select("query_id", "doc_id", value=value).to_pandas()
         frame.attrs["name"] = asked
         return frame
@@ -493,15 +601,19 @@ def of_lists(name: str, of: str) -> Callable[..., Any]:
     return value
 
 
-# ------------------------------------------------------------------------------------------------------ trec_eval
+# --------------------------------------------------------------------------------------------------
+# ---- trec_eval
 
 
 def trec_eval(checkout: Path) -> None:
-    """The commands of its `make quicktest`, each output as one comparison of the numbers of its lines."""
+    """The commands of its `make quicktest`, each output as one comparison of the numbers of its
+    lines."""
     from rankframe._command import main as command_line
 
     _, _, rest = (checkout / "Makefile").read_text().partition("\nquicktest:")
-    commands = re.findall(r"^\t\./trec_eval (.*) \| diff - (.*)$", rest.partition("\n\n")[0], re.MULTILINE)
+    commands = re.findall(
+        r"^\t\./trec_eval (.*) \| diff - (.*)$", rest.partition("\n\n")[0], re.MULTILINE
+    )
     os.chdir(checkout)
     for command, expected in commands:
         with redirect_stdout(io.StringIO()) as output:
@@ -511,7 +623,8 @@ def trec_eval(checkout: Path) -> None:
         SEEN.append(Seen(command, *map(float, lines), equal=found == wanted))
 
 
-# Shadows: the tool answers its tests, and rankframe the same calls ------------------------------------------------
+# Shadows: the tool answers its tests, and rankframe the same calls
+# ------------------------------------------------
 
 
 class NotCompared(Exception):
@@ -523,14 +636,16 @@ LEFT_OUT: Counter[str] = Counter()
 
 
 UNDER_WAY: list[str] = []
-"""The shadowed calls that have not ended; a call that the tool makes within one of them is not compared."""
+"""The shadowed calls that have not ended; a call that the tool makes within one of them is not
+compared."""
 
 Values = Mapping[Any, float]
 """A value for each user that has one."""
 
 
 def shadow(kind: type, method: str, compare: Callable[[Mapping[str, Any], Any], None]) -> None:
-    """Let the tool answer each call of a metric's method, and compare its arguments and its result."""
+    """Let the tool answer each call of a metric's method, and compare its arguments and its
+    result."""
     theirs = getattr(kind, method)
     signature = inspect.signature(theirs)
 
@@ -563,7 +678,8 @@ def no_answer(reason: str) -> Callable[[Mapping[str, Any], Any], None]:
 
 
 def see_users(name: str, found: Values, wanted: Values) -> None:
-    """Record a comparison of each user that has a value in one of the two; of no user, that there is none in either."""
+    """Record a comparison of each user that has a value in one of the two; of no user, that there
+    is none in either."""
     users = {**wanted, **found}
     if REFUSED in name and not users:
         raise NotCompared(f"no value there, {REFUSED}{name.partition(REFUSED)[2]}")
@@ -585,7 +701,9 @@ def refusal(error: rf.RankframeError) -> str:
 def known_values(users: Iterable[Any], values: Iterable[float | None]) -> Values:
     """The values that are not null or NaN, by user."""
     pairs = zip(users, values, strict=True)
-    return {user: float(value) for user, value in pairs if value is not None and not math.isnan(value)}
+    return {
+        user: float(value) for user, value in pairs if value is not None and not math.isnan(value)
+    }
 
 
 def run_pytest(files: Sequence[Path], *plugins: str) -> None:
@@ -600,7 +718,8 @@ def run_pytest(files: Sequence[Path], *plugins: str) -> None:
         raise SystemExit("tests did not run to their end")
 
 
-# RecTools: the values of its metrics for each user -----------------------------------------------------------------
+# RecTools: the values of its metrics for each user
+# -----------------------------------------------------------------
 
 
 RECTOOLS = {
@@ -623,15 +742,32 @@ def rectools(checkout: Path) -> None:
     theirs = importlib.import_module("rectools.metrics")
     for name in (*RECTOOLS, "Accuracy", "Intersection"):
         shadow(getattr(theirs, name), "calc_per_user", of_each_user)
-    for name, text in (("CatalogCoverage", "aggregate_diversity"), ("CoveredUsers", "user_coverage")):
+    for name, text in (
+        ("CatalogCoverage", "aggregate_diversity"),
+        ("CoveredUsers", "user_coverage"),
+    ):
         shadow(getattr(theirs, name), "calc", functools.partial(of_all_users, text))
-    shadow(theirs.CoveredUsers, "calc_per_user", no_answer("the coverage of one user, of which ours is the mean"))
+    shadow(
+        theirs.CoveredUsers,
+        "calc_per_user",
+        no_answer("the coverage of one user, of which ours is the mean"),
+    )
     for name in ("SufficientReco", "UnrepeatedReco"):
-        shadow(getattr(theirs, name), "calc_per_user", no_answer("a count of rows that a table lacks or repeats"))
+        shadow(
+            getattr(theirs, name),
+            "calc_per_user",
+            no_answer("a count of rows that a table lacks or repeats"),
+        )
     for name in ("Accuracy", "MCC", "Precision", "Recall", "F1Beta", "HitRate"):
-        shadow(getattr(theirs, name), "calc_from_confusion_df", no_answer("counts that the tool has made"))
+        shadow(
+            getattr(theirs, name),
+            "calc_from_confusion_df",
+            no_answer("counts that the tool has made"),
+        )
     for name in ("MAP", "PartialAUC", "PAP"):
-        shadow(getattr(theirs, name), "calc_from_fitted", no_answer("counts that the tool has made"))
+        shadow(
+            getattr(theirs, name), "calc_from_fitted", no_answer("counts that the tool has made")
+        )
     theirs.calc_metrics = each_of(theirs.calc_metrics)
     run_pytest(sorted((checkout / "tests" / "metrics").glob("test_*.py")))
 
@@ -650,7 +786,9 @@ def each_of(calc_metrics: Callable[..., Any]) -> Callable[..., Any]:
         given.apply_defaults()
         references = given.arguments["ref_reco"] or {"": None}
         for metric in given.arguments["metrics"].values():
-            for reference in references.values() if type(metric).__name__ == "Intersection" else [None]:
+            for reference in (
+                references.values() if type(metric).__name__ == "Intersection" else [None]
+            ):
                 call_alone(metric, {**given.arguments, "ref_reco": reference})
         return result
 
@@ -702,7 +840,9 @@ def rectools_values(metric: Any, text: str, given: Mapping[str, Any]) -> Values:
     if name == "Intersection":
         reference = polars_frame(given["ref_reco"], "rank")
         shown = run.filter(pl.col("rank") <= metric.k).drop("rank")
-        return by_user(judged_by(reference, shown, convention="rectools"), f"recall@{metric.ref_k or metric.k}")
+        return by_user(
+            judged_by(reference, shown, convention="rectools"), f"recall@{metric.ref_k or metric.k}"
+        )
     if name in ("MeanInvUserFreq", "AvgRecPopularity"):
         past = polars_frame(given["prev_interactions"])
         past = past.group_by("item_id").len("n") if name == "AvgRecPopularity" else past.unique()
@@ -713,7 +853,9 @@ def rectools_values(metric: Any, text: str, given: Mapping[str, Any]) -> Values:
         return by_user(run.on(convention="rectools"), text)
     interactions = polars_frame(interactions_of(metric, given)).unique(maintain_order=True)
     if name == "Accuracy":
-        return accuracies(judged_by(run, interactions, ranks="as_given"), metric.k, len(given["catalog"]))
+        return accuracies(
+            judged_by(run, interactions, ranks="as_given"), metric.k, len(given["catalog"])
+        )
     if name == "Serendipity":
         judged = run.rank.on(**OF_RECTOOLS).judge(interactions, run_only="keep")
         past = polars_frame(given["prev_interactions"])
@@ -735,7 +877,9 @@ def interactions_of(metric: Any, given: Mapping[str, Any]) -> pd.DataFrame:
     config = getattr(metric, "debias_config", None)
     if config is None:
         return given["interactions"]
-    return importlib.import_module("rectools.metrics").debias_interactions(given["interactions"], config=config)
+    return importlib.import_module("rectools.metrics").debias_interactions(
+        given["interactions"], config=config
+    )
 
 
 def judged_by(run: pl.DataFrame, interactions: pl.DataFrame, **rules: Any) -> Any:
@@ -764,7 +908,9 @@ def of_all_users(text: str, given: Mapping[str, Any], result: float) -> None:
     ranker = run.rank.on(**OF_RECTOOLS, convention="rectools")
     try:
         if "interactions" in given:
-            ranker = judged_by(run, polars_frame(given["interactions"]).unique(), convention="rectools")
+            ranker = judged_by(
+                run, polars_frame(given["interactions"]).unique(), convention="rectools"
+            )
         value = ranker.items.catalog(text)["value"].item()
     except rf.RankframeError as error:
         text, value = f"{text}, {refusal(error)}", math.nan
@@ -772,14 +918,26 @@ def of_all_users(text: str, given: Mapping[str, Any], result: float) -> None:
     see(value / len(given["catalog"]) if getattr(metric, "normalize", False) else value, result)
 
 
-# LensKit: the value of each list ---------------------------------------------------------------------------------
+# LensKit: the value of each list
+# ---------------------------------------------------------------------------------
 
 
-LENSKIT = ("Hit", "RecipRank", "Precision", "Recall", "AveragePrecision", "DCG", "NDCG", "RBP", "MeanPopRank")
+LENSKIT = (
+    "Hit",
+    "RecipRank",
+    "Precision",
+    "Recall",
+    "AveragePrecision",
+    "DCG",
+    "NDCG",
+    "RBP",
+    "MeanPopRank",
+)
 
 
 def lenskit(checkout: Path) -> None:
-    """Its tests of ranking metrics, those of the installed version; lists that are drawn are the same in each run."""
+    """Its tests of ranking metrics, those of the installed version; lists that are drawn are the
+    same in each run."""
     from hypothesis import settings
 
     theirs = importlib.import_module("lenskit.metrics.ranking")
@@ -793,7 +951,9 @@ def lenskit(checkout: Path) -> None:
         first(self, data, **options)
 
     theirs.MeanPopRank.__init__ = with_data
-    settings.register_profile("same", derandomize=True, deadline=None, max_examples=25, database=None)
+    settings.register_profile(
+        "same", derandomize=True, deadline=None, max_examples=25, database=None
+    )
     settings.load_profile("same")
     sys.path.insert(0, str(checkout))
     os.chdir(checkout)
@@ -801,12 +961,16 @@ def lenskit(checkout: Path) -> None:
 
 
 def of_list(given: Mapping[str, Any], result: float) -> None:
-    """Compare a metric of LensKit for one list, that of user 1; user 2, who is judged, makes a table of it."""
+    """Compare a metric of LensKit for one list, that of user 1; user 2, who is judged, makes a
+    table of it."""
     metric, recs, test = given["self"], given["recs"], given["test"]
     text = lenskit_text(metric)
     gain = getattr(metric, "gain", None)
     labels = test.field(gain) if gain else np.ones(len(test))
-    run, wanted = list_of(recs, rank=np.arange(1.0, len(recs) + 1)), list_of(test, rating=np.asarray(labels, float))
+    run, wanted = (
+        list_of(recs, rank=np.arange(1.0, len(recs) + 1)),
+        list_of(test, rating=np.asarray(labels, float)),
+    )
     names = {"names": "lenskit", "rank": "rank"}
     marks = {"an empty list": not len(recs), "no gain above 0": gain and not (labels > 0).any()}
     text += "".join(f", {mark}" for mark, holds in marks.items() if holds)
@@ -814,13 +978,19 @@ def of_list(given: Mapping[str, Any], result: float) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if type(metric).__name__ == "MeanPopRank":
-                ranker = run.rank.on(**names, convention="lenskit", interactions=interactions_in(metric.data))
+                ranker = run.rank.on(
+                    **names, convention="lenskit", interactions=interactions_in(metric.data)
+                )
             else:
                 ranker = run.rank.on(**names).judge(wanted).rank.on(**names, convention="lenskit")
             found = by_user(ranker, text.partition(", ")[0])
     except rf.RankframeError as error:
         text, found = f"{text}, {refusal(error)}", {}
-    see_users(text, {user: value for user, value in found.items() if user == 1}, known_values([1], [result]))
+    see_users(
+        text,
+        {user: value for user, value in found.items() if user == 1},
+        known_values([1], [result]),
+    )
 
 
 def list_of(items: Any, **values: Any) -> pl.DataFrame:
@@ -835,10 +1005,18 @@ def lenskit_text(metric: Any) -> str:
     name = type(metric).__name__
     options = ["gain=linear"] if getattr(metric, "gain", None) else []
     if name == "RBP":
-        if metric.normalize or metric.weight_field or type(metric.weight).__name__ != "GeometricRankWeight":
+        if (
+            metric.normalize
+            or metric.weight_field
+            or type(metric.weight).__name__ != "GeometricRankWeight"
+        ):
             raise NotCompared("RBP of other weights, or divided by the best that a list can have")
         options = [f"p={metric.patience}"]
-    return name + (f"({','.join(options)})" if options else "") + (f"@{metric.n}" if metric.n is not None else "")
+    return (
+        name
+        + (f"({','.join(options)})" if options else "")
+        + (f"@{metric.n}" if metric.n is not None else "")
+    )
 
 
 def interactions_in(data: Any) -> pl.DataFrame:
@@ -868,7 +1046,9 @@ def main() -> int:
     apart = [seen for seen in SEEN if not seen.equal]
     print(f"{tool}: {len(SEEN)} values, {len(SEEN) - len(apart)} equal")
     used, unexplained = set(), 0
-    lines = Counter((seen.name, f"{seen.found:.6g} here, {seen.wanted:.6g} there") for seen in apart)
+    lines = Counter(
+        (seen.name, f"{seen.found:.6g} here, {seen.wanted:.6g} there") for seen in apart
+    )
     for (name, values), n in lines.items():
         key = next((key for key in KNOWN[tool] if key in name), None)
         used.add(key)

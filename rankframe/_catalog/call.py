@@ -26,7 +26,9 @@ from .registry import Bounds, Judging, Metric
 D = TypeVar("D")
 WEIGHT = Code("weight=...", command="--weight")
 PROPENSITY = Code("propensity=...", command="--propensity")
-OF_NAN = "and not by a quotient 0 / 0, which is 0; write the value there, as by pl.when(...).then(...)"
+OF_NAN = (
+    "and not by a quotient 0 / 0, which is 0; write the value there, as by pl.when(...).then(...)"
+)
 """What is wrong with NaN as the value of a formula."""
 
 SEVERAL = (list, tuple, range)
@@ -46,12 +48,14 @@ class Call:
     relevant
         A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
     given
-        The options that were given, also those equal to their defaults; a convention does not change them.
+        The options that were given, also those equal to their defaults; a convention does not
+        change them.
     column
-        Of a value that is not a ranking's: the expression that makes it of the rows of a query; None for a metric.
+        Of a value that is not a ranking's: the expression that makes it of the rows of a query;
+        None for a metric.
     weighed
-        What weights of documents make of the value: ``"sum"``, of weighted gains, which has no upper bound; or ``"ratio"`` of
-        two such sums, the second over all clicks of the query.
+        What weights of documents make of the value: ``"sum"``, of weighted gains, which has no
+        upper bound; or ``"ratio"`` of two such sums, the second over all clicks of the query.
     """
 
     metric: Metric
@@ -68,8 +72,12 @@ class Call:
 
     @property
     def display(self) -> str:
-        """The text with the metric's name as people write it, as ``nDCG@10``, for pictures and pages."""
-        return self._written(self.metric.name if self.metric.display is None else self.metric.display)
+        """The text with the metric's name as people write it, as ``nDCG@10``, for pictures and
+        pages.
+        """
+        return self._written(
+            self.metric.name if self.metric.display is None else self.metric.display
+        )
 
     def _written(self, name: str) -> str:
         options = dict(self.options)
@@ -102,17 +110,29 @@ class Call:
 
     @property
     def weights(self) -> str:
-        """The column of the queries' weights in a table of their values: of ratios, their divisors."""
+        """The column of the queries' weights in a table of their values: of ratios, their
+        divisors.
+        """
         return f"#weight {self.text}" if self.weighed == "ratio" else "#weight"
 
     def under(self, setup: Setup) -> Call:
-        """The call with what weights of documents make of its value; refused if it has no estimate from clicks."""
+        """The call with what weights of documents make of its value; refused if it has no estimate
+        from clicks.
+        """
         roles, how = setup.roles, self._declared(self.metric.from_clicks) if self.labels else "same"
         if roles.propensity is None or how == "same":
-            return replace(self, weighed="sum") if roles.weight is not None and how == "sum" else self
+            return (
+                replace(self, weighed="sum") if roles.weight is not None and how == "sum" else self
+            )
         if how is None:
-            says = "it is no sum over documents, or divided by what depends on labels that clicks do not show; normalising so"
-            given = f"{self.text} has no unbiased estimate from clicks: {says} can put the worse of two systems first"
+            says = (
+                "it is no sum over documents, or divided by what depends on labels that clicks "
+                "do not show; normalising so"
+            )
+            given = (
+                f"{self.text} has no unbiased estimate from clicks: {says} can put the worse of "
+                "two systems first"
+            )
             raise InvalidOption(f"{given} (Jeunen et al. 2023). Evaluate a sum, as 'dcg@10'")
         return replace(self, weighed="ratio" if setup.policies.estimate == "snips" else how)
 
@@ -127,7 +147,8 @@ class Call:
         return self.metric.over == "pairs"
 
     def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
-        """Run the formula over the kind of ranking that it takes, and apply the policies that set a query's value.
+        """Run the formula over the kind of ranking that it takes, and apply the policies that set a
+        query's value.
 
         A query without labels has no value if the formula reads them.
         """
@@ -146,18 +167,22 @@ class Call:
         try:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
             if ranking.expected is not None and used.total and not self.metric.adds_up:
-                raise NoExpectation  # the expectation of a sum is known, but not that of a formula's value
+                # the expectation of a sum is known, but not that of a formula's value
+                raise NoExpectation
         except (NoExpectation, LackingRole) as error:
             raise InvalidOption(f"{self.text}: ", error.parts) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"
             raise InvalidOption(
-                f"{self.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
+                f"{self.text} is no sum of what each rank contributes, so it has no {what}; "
+                "use evaluate"
             )
         roles = ranking.setup.roles
         if not used.weight and (roles.weight is not None or weighed):
             given = WEIGHT if roles.propensity is None else PROPENSITY
-            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it separately, without ", given)
+            raise InvalidOption(
+                f"{self.text} does not weigh documents; evaluate it separately, without ", given
+            )
         if self.metric.dtype != pl.Float64:
             return value
         if not self.is_constant:
@@ -171,8 +196,12 @@ class Call:
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
         if no_relevant == "one" and self.bounds == (0, 1) and self.higher_is_better:
-            contributed = ranking.answer == "document"  # documents contribute nothing to a 1 set by policy
-            return pl.when(ranking.n_relevant > 0).then(value).otherwise(None if contributed else 1.0)
+            contributed = (
+                ranking.answer == "document"
+            )  # documents contribute nothing to a 1 set by policy
+            return (
+                pl.when(ranking.n_relevant > 0).then(value).otherwise(None if contributed else 1.0)
+            )
         return value
 
     def with_defaults(self, options: Mapping[str, object]) -> Call:
@@ -206,15 +235,21 @@ class Call:
 
     @cached_property
     def is_constant(self) -> bool:
-        """Whether the formula is the library's own, without functions as options, so that its result may be cached."""
+        """Whether the formula is the library's own, without functions as options, so that its
+        result may be cached.
+        """
         return self.metric.own and not any(callable(value) for _, value in self.options)
 
     def gains_only(self, setup: Setup) -> bool:
-        """Whether documents with label 0, negative or missing add nothing, so that a plan may leave them out."""
+        """Whether documents with label 0, negative or missing add nothing, so that a plan may leave
+        them out.
+        """
         if not self._declared(self.metric.gains_only):
             return False
         threshold = setup.policies.relevant if self.relevant is None else self.relevant
-        worth_at_0 = any(isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values())
+        worth_at_0 = any(
+            isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values()
+        )
         return threshold > 0 and not worth_at_0 and not self.expressions
 
     @property
@@ -255,7 +290,8 @@ CLICKS = tuple(
         "#squares": lambda r: r.whole(r.weighed(r.weight)),
     }.items()
 )
-"""The number of a query's clicks, and the sums of their weights and of the squares of these, as unregistered metrics."""
+"""The number of a query's clicks, and the sums of their weights and of the squares of these, as
+unregistered metrics."""
 
 
 def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, object]) -> list[Call]:
@@ -270,10 +306,17 @@ def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, objec
 
 
 def call_of(
-    entry: Metric, args: tuple[object, ...], options: Mapping[str, object], relevant: float | None = None
+    entry: Metric,
+    args: tuple[object, ...],
+    options: Mapping[str, object],
+    relevant: float | None = None,
 ) -> Call:
-    """Bind arguments to a metric's options; defaults are left out, so that calls of equal meaning compare equal."""
-    bound = bind(entry.name, inspect.Signature([*entry.parameters.values()]), args, options, of_on=OPTIONS)
+    """Bind arguments to a metric's options; defaults are left out, so that calls of equal meaning
+    compare equal.
+    """
+    bound = bind(
+        entry.name, inspect.Signature([*entry.parameters.values()]), args, options, of_on=OPTIONS
+    )
     given = {}
     for name, value in bound.arguments.items():
         default = entry.parameters[name].default
@@ -329,7 +372,9 @@ def _thaw(value: object) -> Any:
 
 
 def _literal(value: object) -> str:
-    """An option's value as text: words bare, whole numbers with all their digits and without a point."""
+    """An option's value as text: words bare, whole numbers with all their digits and without a
+    point.
+    """
     if isinstance(value, _Pairs):
         return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"
     if isinstance(value, tuple):

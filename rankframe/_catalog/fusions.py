@@ -46,8 +46,8 @@ class Fusion(Metric):
     Attributes
     ----------
     of
-        ``"scores"``: it adds up scores, which may be normalised; ``"ranks"``: it uses ranks; ``"engine"``: it counts as a
-        search engine does, with its own normalisation.
+        ``"scores"``: it adds up scores, which may be normalised; ``"ranks"``: it uses ranks;
+        ``"engine"``: it counts as a search engine does, with its own normalisation.
     absent
         Whether it uses the documents that a ranking lacks.
     depth
@@ -65,9 +65,16 @@ class Fusion(Metric):
         shared: dict[str, tuple[Any, object]] = {depth: (DepthOfRuns, most)}
         if self.of == "scores":
             words = (Alternative(repr(name), normalization_of, name) for name in NORMALIZATIONS)
-            shared = {"normalize": (Annotated[str, Kind((*words, NONE))], None), "missing": (Missing, "skip"), **shared}
+            shared = {
+                "normalize": (Annotated[str, Kind((*words, NONE))], None),
+                "missing": (Missing, "skip"),
+                **shared,
+            }
         by_name = Parameter.KEYWORD_ONLY
-        own = {name: Parameter(name, by_name, default=x, annotation=kind) for name, (kind, x) in shared.items()}
+        own = {
+            name: Parameter(name, by_name, default=x, annotation=kind)
+            for name, (kind, x) in shared.items()
+        }
         return {**super().parameters, **own}
 
     @property
@@ -82,7 +89,8 @@ class Trained(Fusion):
     Attributes
     ----------
     learn
-        A function from `JudgedRankings`, and the method's options among its parameters, to the learned values.
+        A function from `JudgedRankings`, and the method's options among its parameters, to the
+        learned values.
     """
 
     learn: Callable[..., Learned] = field(kw_only=True)
@@ -90,35 +98,48 @@ class Trained(Fusion):
     def learned(self, rankings: JudgedRankings, options: Mapping[str, object]) -> Learned:
         """The values that the method learns from the rankings."""
         taken = signature(self.learn).parameters
-        return self.learn(rankings, **{name: value for name, value in options.items() if name in taken})
+        return self.learn(
+            rankings, **{name: value for name, value in options.items() if name in taken}
+        )
 
 
 def fusion(
     *aliases: str, of: Of, absent: bool = False, depth: tuple[str, int | None] = ("depth", None)
 ) -> Callable[[F], F]:
-    """Declare a function of `Rankings` as a method of fusion; the function is returned unchanged."""
+    """Declare a function of `Rankings` as a method of fusion; the function is returned
+    unchanged.
+    """
 
     def register(formula: F) -> F:
         name = formula.__name__
-        FUSIONS.put(name, Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent, depth=depth))
+        FUSIONS.put(
+            name,
+            Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent, depth=depth),
+        )
         return formula
 
     return register
 
 
 def trained(learn: Callable[..., Learned], *, of: Of, absent: bool = False) -> Callable[[F], F]:
-    """Declare a function of `Rankings`, and the function that trains it, as a trained method; return it unchanged."""
+    """Declare a function of `Rankings`, and the function that trains it, as a trained method;
+    return it unchanged.
+    """
 
     def register(formula: F) -> F:
         name = formula.__name__
-        TRAINED_FUSIONS.put(name, Trained(name, formula, bounds=(None, None), of=of, absent=absent, learn=learn))
+        TRAINED_FUSIONS.put(
+            name, Trained(name, formula, bounds=(None, None), of=of, absent=absent, learn=learn)
+        )
         return formula
 
     return register
 
 
 def normalization(*aliases: str, text: str | None = None) -> Callable[[N], N]:
-    """Declare a function of one ranking's `Scores` as a normalisation; `text` is its name if not the function's own."""
+    """Declare a function of one ranking's `Scores` as a normalisation; `text` is its name if not
+    the function's own.
+    """
 
     def register(function: N) -> N:
         NORMALIZATIONS.put(text or function.__name__, function, aliases)
@@ -136,7 +157,8 @@ def normalization_of(given: object) -> str:
 
 
 def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: object) -> Call:
-    """The call of a method of fusion that a text names, with further options, which must not be in the text.
+    """The call of a method of fusion that a text names, with further options, which must not be in
+    the text.
 
     Raises
     ------
@@ -145,7 +167,9 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
     """
     match = TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise InvalidOption(f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'")
+        raise InvalidOption(
+            f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'"
+        )
     named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
     if named == "combos":  # trectools, whose strategies are methods here
         named = str(given.pop("strategy", "sum"))
@@ -156,9 +180,13 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
     for option, value in ((option, x) for option, x in options.items() if x is not None):
         name = entry.depth[0] if option == "depth" else option
         if name in given:
-            raise InvalidOption(f"{name}={shown(value)} and {shown(text)} both give {name}; give it once")
+            raise InvalidOption(
+                f"{name}={shown(value)} and {shown(text)} both give {name}; give it once"
+            )
         if name not in entry.parameters and name in ("normalize", "missing"):
-            why = "goes by ranks alone" if entry.of == "ranks" else "treats scores as the engine does"
+            why = (
+                "goes by ranks alone" if entry.of == "ranks" else "treats scores as the engine does"
+            )
             raise InvalidOption(f"{entry.name} {why}, so {name}={shown(value)} has no effect")
         given[name] = value
     return call_of(entry, (), given)

@@ -18,12 +18,14 @@ SUMS = {
     "n": pl.Int64(), "weight": pl.Float64(), "total": pl.Float64(), "mean": pl.Float64(), "spread": pl.Float64(),
     "center": pl.Float64(), "least": pl.Float64(), "greatest": pl.Float64(),
 }  # fmt: skip
-"""The sums of a part of the queries: number, weight and weighted sum of the values; their mean and variance (`spread`);
-on the scale of `Mean`, their mean (`center`), and the least and greatest value with a positive weight."""
+"""The sums of a part of the queries: number, weight and weighted sum of the values; their mean and
+variance (`spread`); on the scale of `Mean`, their mean (`center`), and the least and greatest value
+with a positive weight."""
 
 
 TINY, LIFT = 2.0**-900, 2.0**600
-"""Weights of which none is larger lose digits, and 1 over their sum is infinite; times a power of two they keep their ratios."""
+"""Weights of which none is larger lose digits, and 1 over their sum is infinite; times a power of
+two they keep their ratios."""
 
 
 def lifted(weight: pl.Expr, largest: pl.Expr) -> pl.Expr:
@@ -35,9 +37,10 @@ def lifted(weight: pl.Expr, largest: pl.Expr) -> pl.Expr:
 class Mean:
     """The mean of a metric's values over the queries, as its declaration says.
 
-    Values are added up on a scale: as they are or, for a geometric mean, as their logarithms. Queries may come in parts:
-    `add` makes the sums of a part, `merge` combines those of several parts, and `value` computes the mean and the standard
-    deviation from the sums. `add` and `merge` share their steps, since a query is a part with one value.
+    Values are added up on a scale: as they are or, for a geometric mean, as their logarithms.
+    Queries may come in parts: `add` makes the sums of a part, `merge` combines those of several
+    parts, and `value` computes the mean and the standard deviation from the sums. `add` and `merge`
+    share their steps, since a query is a part with one value.
     """
 
     summary: MeanOf
@@ -87,7 +90,9 @@ class Mean:
         return Addends(name, n.sum(), weight, total, mean, spread, center, least, greatest)
 
     def value(self, sums: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-        """The figures of a metric: null if no value has a weight, `std` also for fewer than two; only counts have a total."""
+        """The figures of a metric: null if no value has a weight, `std` also for fewer than two;
+        only counts have a total.
+        """
         n, weight = sums["n"], sums["weight"]
         return {
             "n_queries": n,
@@ -123,7 +128,9 @@ class Addends:
         """The sums of a slice."""
         spread = (self.mean - pl.col(f"#mean {self.name}")) ** 2
         spread = spread if self.spread is None else self.spread + spread
-        least, greatest = (self._weighing(self.center if x is None else x) for x in (self.least, self.greatest))
+        least, greatest = (
+            self._weighing(self.center if x is None else x) for x in (self.least, self.greatest)
+        )
         return {
             "n": self.n,
             "weight": self.weight.sum(),
@@ -161,9 +168,13 @@ def merged(parts: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
     return _summed(parts, {"": Mean.merge("#part")}, slices)
 
 
-def _summed(rows: pl.LazyFrame, parts: Mapping[str, Addends], slices: Sequence[str]) -> pl.LazyFrame:
+def _summed(
+    rows: pl.LazyFrame, parts: Mapping[str, Addends], slices: Sequence[str]
+) -> pl.LazyFrame:
     for step in zip(*(part.steps() for part in parts.values()), strict=True):
-        rows = rows.with_columns(**{name: x.over(slices) if slices else x for each in step for name, x in each.items()})
+        rows = rows.with_columns(
+            **{name: x.over(slices) if slices else x for each in step for name, x in each.items()}
+        )
     sums = {f"{name}{of}": x for of, part in parts.items() for name, x in part.sums().items()}
     return rows.group_by(slices, maintain_order=True).agg(**sums) if slices else rows.select(**sums)
 
@@ -174,13 +185,20 @@ def sums_of(call: Call) -> dict[str, pl.Expr]:
 
 
 def by_metric(
-    sums: pl.LazyFrame, columns: Sequence[Mapping[str, pl.Expr]], calls: Sequence[Call], slices: Sequence[str]
+    sums: pl.LazyFrame,
+    columns: Sequence[Mapping[str, pl.Expr]],
+    calls: Sequence[Call],
+    slices: Sequence[str],
 ) -> pl.LazyFrame:
-    """Turn a row per slice into a row per metric and slice; `columns` holds each metric's expressions."""
+    """Turn a row per slice into a row per metric and slice; `columns` holds each metric's
+    expressions.
+    """
     cells: dict[str, pl.Expr] = {}
     for i, of_call in enumerate(columns):
         cells |= {f"#{name} {i}": x for name, x in of_call.items()}
-    lists = {name: pl.concat_list(f"#{name} {i}" for i in range(len(columns))) for name in columns[0]}
+    lists = {
+        name: pl.concat_list(f"#{name} {i}" for i in range(len(columns))) for name in columns[0]
+    }
     cells_of_slices = sums.with_columns(**cells)  # a constant has as many rows as there are slices
     named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
     rows = named.join(
@@ -199,7 +217,9 @@ def unscaled(means: Floats, calls: Sequence[Call]) -> Floats:
     return _of_geometric("exp", means, 0.0, calls)
 
 
-def _of_geometric(change: Literal["log", "exp"], x: Floats, neutral: float, calls: Sequence[Call]) -> Floats:
+def _of_geometric(
+    change: Literal["log", "exp"], x: Floats, neutral: float, calls: Sequence[Call]
+) -> Floats:
     """`x` with the columns of geometric means changed."""
     import numpy as np
 

@@ -105,7 +105,8 @@ CATALOG_METRICS: Registry[Metric] = Registry("CATALOG_METRICS", "metric", "catal
 """Every metric of the whole table, by its canonical name."""
 
 VERBS: Registry[object] = Registry("VERBS", "verb", ".rank")
-"""Every verb that a ranker or one of its topics has, by its name; read where a name is not known."""
+"""Every verb that a ranker or one of its topics has, by its name; read where a name is not
+known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +142,8 @@ class Metric:
     judging
         How the value reacts to judging unjudged documents; ``None`` if that is not known.
     over
-        The rows of the formula's ranking: one per document, or per subtopic that a document is relevant to; ``"rows"`` of
-        a value, which is no ranking's; ``"pairs"`` of two rankings.
+        The rows of the formula's ranking: one per document, or per subtopic that a document is
+        relevant to; ``"rows"`` of a value, which is no ranking's; ``"pairs"`` of two rankings.
     gains_only
         Whether documents with label 0, negative or missing add nothing to the value.
     labels
@@ -150,7 +151,8 @@ class Metric:
     needs
         The options of ``on`` that the formula reads beside scores and labels.
     from_clicks
-        How the value is estimated from clicks with propensities; ``None`` if it has no such estimate.
+        How the value is estimated from clicks with propensities; ``None`` if it has no such
+        estimate.
     """
 
     name: str
@@ -173,24 +175,40 @@ class Metric:
     from_clicks: FromClicks | Callable[..., FromClicks] = None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})" if self.listed is None else f"rf.{self.listed}[{self.name!r}]"
+        return (
+            f"{type(self).__name__}({self.name!r})"
+            if self.listed is None
+            else f"rf.{self.listed}[{self.name!r}]"
+        )
 
     @property
     def listed(self) -> str | None:
         """The list of ``rankframe`` that has it; None if it is not declared."""
-        return next((x.name for x in Registry.every if self.name in x and x[self.name] is self), None)
+        return next(
+            (x.name for x in Registry.every if self.name in x and x[self.name] is self), None
+        )
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Every name that a text may call it by, with the name that an error proposes for one that is similar."""
+        """Every name that a text may call it by, with the name that an error proposes for one that
+        is similar.
+        """
         own = dict.fromkeys((*self.aliases, self.formula.__name__, self.name), self.name)
         of_tools = spellings_of(self.name, ())
         return own | {name: self.name if name in of_tools else name for name in self.spellings}
 
     def meanings(self, name: str) -> list[Mapping[str, Any]]:
-        """The options that a name implies for the metric, ignoring case; empty if it does not name this metric."""
-        named: list[Mapping[str, Any]] = [{} for own in (self.name, *self.aliases) if own.lower() == name.lower()]
-        return named + [options for spelling, options in self.spellings.items() if spelling.lower() == name.lower()]
+        """The options that a name implies for the metric, ignoring case; empty if it does not name
+        this metric.
+        """
+        named: list[Mapping[str, Any]] = [
+            {} for own in (self.name, *self.aliases) if own.lower() == name.lower()
+        ]
+        return named + [
+            options
+            for spelling, options in self.spellings.items()
+            if spelling.lower() == name.lower()
+        ]
 
     @property
     def own(self) -> bool:
@@ -222,7 +240,10 @@ class Metric:
     @cached_property
     def named_values(self) -> dict[str, str]:
         """The options that name a value of a column, with the column's role."""
-        found = {name: role_of(annotation_of(name, x.annotation, self.formula)) for name, x in self.parameters.items()}
+        found = {
+            name: role_of(annotation_of(name, x.annotation, self.formula))
+            for name, x in self.parameters.items()
+        }
         return {name: role for name, role in found.items() if role is not None}
 
     @property
@@ -274,15 +295,18 @@ def metric(
     needs: tuple[str, ...] = (),
     from_clicks: FromClicks | Callable[..., FromClicks] = None,
 ) -> Any:
-    """Declare a function from one query's ranking to one expression as a metric; the function itself is unchanged.
+    """Declare a function from one query's ranking to one expression as a metric; the function
+    itself is unchanged.
 
-    ``@rf.metric`` is short for ``@rf.metric()``. The metric then has a text name, is a method of every ranker and of
-    ``rf.expr``, and ``evaluate`` takes the function, too. A later function of the same name replaces the first.
+    ``@rf.metric`` is short for ``@rf.metric()``. The metric then has a text name, is a method of
+    every ranker and of ``rf.expr``, and ``evaluate`` takes the function, too. A later function of
+    the same name replaces the first.
 
-    Calls and texts are checked by the annotations of the options: ``int``, ``float`` (finite), ``bool``, ``str``,
-    ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable`` (not in texts), and unions of these with
-    each other and ``None``. An option called ``k`` is a cutoff, a whole number from 1 on. An option without an
-    annotation, or with another one, takes any number, word or mapping of numbers.
+    Calls and texts are checked by the annotations of the options: ``int``, ``float`` (finite),
+    ``bool``, ``str``, ``Literal[...]``, ``Mapping[float, float]``, ``pl.Expr`` and ``Callable``
+    (not in texts), and unions of these with each other and ``None``. An option called ``k`` is a
+    cutoff, a whole number from 1 on. An option without an annotation, or with another one, takes
+    any number, word or mapping of numbers.
 
     Parameters
     ----------
@@ -291,7 +315,8 @@ def metric(
     text
         The canonical name; default: the function's name.
     display
-        The name as people write it, as ``"nDCG"``: pictures and pages show it. Default: the canonical name.
+        The name as people write it, as ``"nDCG"``: pictures and pages show it. Default: the
+        canonical name.
     bounds
         The least and the greatest value of the metric; ``None`` for no limit.
     beyond
@@ -305,32 +330,37 @@ def metric(
     dtype
         The type of the result column; default: Float64.
     adds_up
-        False if the value is not a sum with one term per rank over a divisor: then it has no curve, and no expectation
-        over the orders of tied documents unless it does not depend on ranks.
+        False if the value is not a sum with one term per rank over a divisor: then it has no curve,
+        and no expectation over the orders of tied documents unless it does not depend on ranks.
     higher_is_better
         False if lower values are better. May be a function of the options.
     judging
-        How the value depends on labels, for ``unjudged="bounds"``. ``"monotone"``: a higher label of a document moves
-        the value in one direction only, or not at all. ``"threshold"``: only whether labels are relevant counts, and
-        moving relevant documents up moves the value in one direction only. ``"gain"``: the value is a gain divided by
-        that of the ideal, with the options of nDCG. ``None``: none of these, so bounds are refused. May be a function
-        of the options.
+        How the value depends on labels, for ``unjudged="bounds"``. ``"monotone"``: a higher label
+        of a document moves the value in one direction only, or not at all. ``"threshold"``: only
+        whether labels are relevant counts, and moving relevant documents up moves the value in one
+        direction only. ``"gain"``: the value is a gain divided by that of the ideal, with the
+        options of nDCG. ``None``: none of these, so bounds are refused. May be a function of the
+        options.
     over
-        The rows of the ranking: ``"documents"``, or ``"subtopics"`` for a metric of diversity such as alpha-nDCG.
+        The rows of the ranking: ``"documents"``, or ``"subtopics"`` for a metric of diversity such
+        as alpha-nDCG.
     gains_only
-        True if documents whose label is 0, negative or missing add nothing to the value: their terms are 0 in every sum
-        of the formula, and 1 in every product. `evaluate` then drops these documents before it adds up, which is
-        several times faster. May be a function of the options. The default, False, is correct for every formula.
+        True if documents whose label is 0, negative or missing add nothing to the value: their
+        terms are 0 in every sum of the formula, and 1 in every product. `evaluate` then drops these
+        documents before it adds up, which is several times faster. May be a function of the
+        options. The default, False, is correct for every formula.
     labels
-        False if the formula reads no labels: then a table may lack them, and ``no_relevant`` does not apply. May be a
-        function of the options.
+        False if the formula reads no labels: then a table may lack them, and ``no_relevant`` does
+        not apply. May be a function of the options.
     needs
-        The options of ``on`` that the formula reads beside scores and labels, for the page of metrics.
+        The options of ``on`` that the formula reads beside scores and labels, for the page of
+        metrics.
     from_clicks
-        How the value is estimated from clicks with propensities. ``"sum"``: the formula weighs what each document adds, by
-        ``r.weighed``, and multiplies it by numbers that depend on ranks alone, so that the estimate has no bias.
-        ``"ratio"``: such a sum over the same sum of all clicked documents, estimated over all queries together. ``"same"``: the
-        value depends on no click. ``None``, the default: the metric has no estimate. May be a function of the options.
+        How the value is estimated from clicks with propensities. ``"sum"``: the formula weighs what
+        each document adds, by ``r.weighed``, and multiplies it by numbers that depend on ranks
+        alone, so that the estimate has no bias. ``"ratio"``: such a sum over the same sum of all
+        clicked documents, estimated over all queries together. ``"same"``: the value depends on no
+        click. ``None``, the default: the metric has no estimate. May be a function of the options.
 
     Raises
     ------
@@ -382,9 +412,9 @@ def catalog_metric(
 ) -> Any:
     """Declare a function from the exposure of items to one number as a metric of the whole table.
 
-    ``df.rank.items.catalog`` and ``df.rank.items.compare`` then take its text, with cutoff and options, or the function
-    itself. Its options are checked like those of ``@rf.metric``. A later function of the same name replaces the first;
-    ``rf.unregister`` removes it.
+    ``df.rank.items.catalog`` and ``df.rank.items.compare`` then take its text, with cutoff and
+    options, or the function itself. Its options are checked like those of ``@rf.metric``. A later
+    function of the same name replaces the first; ``rf.unregister`` removes it.
 
     Parameters
     ----------
@@ -399,7 +429,8 @@ def catalog_metric(
     spellings
         Other tools' names that mean this metric with options set.
     labels
-        True if the formula reads labels: a table without labels is then refused. May be a function of the options.
+        True if the formula reads labels: a table without labels is then refused. May be a function
+        of the options.
 
     Raises
     ------
@@ -426,14 +457,22 @@ def catalog_metric(
 
 
 def _declare(
-    among: Registry[Metric], decorator: str, aliases: tuple[Any, ...], text: str | None, options: Mapping[str, Any]
+    among: Registry[Metric],
+    decorator: str,
+    aliases: tuple[Any, ...],
+    text: str | None,
+    options: Mapping[str, Any],
 ) -> Any:
-    """The decorator that puts a function into a list, or the function itself where it is the only argument."""
+    """The decorator that puts a function into a list, or the function itself where it is the only
+    argument.
+    """
     alone = aliases[0] if len(aliases) == 1 and callable(aliases[0]) else None
     others = () if alone is not None else aliases
     for other in (*others, options["display"] or ""):
         if not isinstance(other, str):
-            raise InvalidOption(f"{shown(other)} is no name of a metric; write text, as @rf.{decorator}('top')")
+            raise InvalidOption(
+                f"{shown(other)} is no name of a metric; write text, as @rf.{decorator}('top')"
+            )
 
     @called_by_users
     def register(formula: Any) -> Any:
@@ -441,7 +480,9 @@ def _declare(
             raise InvalidOption(f"{shown(formula)} is no function; write @rf.{decorator} above one")
         name, *own = dict.fromkeys([text or formula.__name__, formula.__name__, *others])
         entry = Metric(name, formula, tuple(own), **options)
-        entry = replace(entry, spellings={**entry.spellings, **spellings_of(name, entry.parameters)})
+        entry = replace(
+            entry, spellings={**entry.spellings, **spellings_of(name, entry.parameters)}
+        )
         _refuse_name(entry, among)
         among.put(name, entry)
         return formula
@@ -450,19 +491,29 @@ def _declare(
 
 
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that cannot be used in text, or that another metric has, or this one with other options."""
+    """Refuse a name that cannot be used in text, or that another metric has, or this one with other
+    options.
+    """
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
-        raise InvalidOption(f"{entry.name!r} is no name of a metric; write letters, digits and _, as 'top_heavy'")
+        raise InvalidOption(
+            f"{entry.name!r} is no name of a metric; write letters, digits and _, as 'top_heavy'"
+        )
     for name in (entry.name, *entry.aliases, *entry.spellings):
         if meant := unclear(name):
             raise InvalidOption(f"{meant}; choose an unambiguous name")
         first, *others = entry.meanings(name)
         if any(options != first for options in others):
-            raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
+            raise InvalidOption(
+                f"{name!r} names {entry.name!r} twice, with other options; choose another "
+                "name for one"
+            )
         for other in among.values():
             again = other.name == entry.name and _place(other) == _place(entry)
             if other.meanings(name) and not again:
-                raise InvalidOption(f"{name!r} is a name of the metric {other.name!r}, in any case; choose another one")
+                raise InvalidOption(
+                    f"{name!r} is a name of the metric {other.name!r}, in any case; choose "
+                    "another one"
+                )
 
 
 def _place(entry: Metric) -> tuple[str, str]:
@@ -498,12 +549,20 @@ COMPARED: Mapping[str, Metric] = ChainMap(WITH_LABELS, METRICS)  # type: ignore[
 """The metrics that `compare` takes: those of one ranking, and those of two."""
 
 
-def agreement(*aliases: str, bounds: Bounds, display: str | None = None, labels: bool = False) -> Callable[[F], F]:
-    """Declare a function of a pair of rankings as a measure of their agreement or, with labels, of which is better."""
+def agreement(
+    *aliases: str, bounds: Bounds, display: str | None = None, labels: bool = False
+) -> Callable[[F], F]:
+    """Declare a function of a pair of rankings as a measure of their agreement or, with labels, of
+    which is better.
+    """
 
     def register(formula: F) -> F:
         entry = Metric(
-            *(formula.__name__, formula, aliases), bounds=bounds, display=display, labels=labels, over="pairs"
+            *(formula.__name__, formula, aliases),
+            bounds=bounds,
+            display=display,
+            labels=labels,
+            over="pairs",
         )
         AGREEMENTS.put(entry.name, entry)
         WITH_LABELS.update({entry.name: entry} if labels else {})
@@ -518,11 +577,15 @@ def metric_of(formula: Callable[..., object], among: Mapping[str, Metric] = METR
         if entry.formula is formula:
             return entry
     name = getattr(formula, "__name__", shown(formula))
-    raise UnknownMetric(f"{name} is no function that was declared as a metric, by @rf.metric above it")
+    raise UnknownMetric(
+        f"{name} is no function that was declared as a metric, by @rf.metric above it"
+    )
 
 
 def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
-    """The metric called `name` in `text`, in upper or lower case, and the options that the name implies."""
+    """The metric called `name` in `text`, in upper or lower case, and the options that the name
+    implies.
+    """
     if name in among:
         return among[name], {}
     if name not in UNCLEAR:
@@ -533,23 +596,41 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
 
 
 def unknown(name: str, among: Mapping[str, Any], text: str = "") -> str:
-    """The message for a name that is not in a list: the nearest names of this list and of the others."""
+    """The message for a name that is not in a list: the nearest names of this list and of the
+    others.
+    """
     kind = among.kind if isinstance(among, Registry) else "metric"
     where = "" if text in ("", name) else f" in {shown(text)}"
-    some = ", ".join([*among][:MOST_LISTED]) + f" and {len(among) - MOST_LISTED} more" * (len(among) > MOST_LISTED)
-    column = f"; {shown('value:' + name)} is the value of a column, if this is one" if among is METRICS else ""
-    return f"unknown {kind} {shown(name)}{where}{near_names(name, among) or f'. Known names: {some}{column}'}"
+    some = ", ".join([*among][:MOST_LISTED]) + f" and {len(among) - MOST_LISTED} more" * (
+        len(among) > MOST_LISTED
+    )
+    column = (
+        f"; {shown('value:' + name)} is the value of a column, if this is one"
+        if among is METRICS
+        else ""
+    )
+    return (
+        f"unknown {kind} "
+        f"{shown(name)}{where}{near_names(name, among) or f'. Known names: {some}{column}'}"
+    )
 
 
 def near_names(name: str, among: Mapping[str, Any], others: Mapping[str, str] | None = None) -> str:
-    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of all lists, verbs and `others`; empty if none is near."""
-    base = name if name in (others or {}) else ENDING.sub("", name) or name  # nerr8 is a name, ndcg10 has a cutoff
+    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of all lists, verbs and `others`;
+    empty if none is near.
+    """
+    base = (
+        name if name in (others or {}) else ENDING.sub("", name) or name
+    )  # nerr8 is a name, ndcg10 has a cutoff
     if meant := unclear(base):
         return f"; {meant}"
     known: dict[str, str] = {}
     for each in (*(x for x in reversed(Registry.every) if x.verb), among):
         verb = f" (of {each.verb})" if each is not among and isinstance(each, Registry) else ""
         for key, entry in each.items():
-            known |= {other: f"{main!r}{verb}" for other, main in getattr(entry, "names", {key: key}).items()}
+            known |= {
+                other: f"{main!r}{verb}"
+                for other, main in getattr(entry, "names", {key: key}).items()
+            }
     near = near_words(base, known | dict(others or {}), 3)
     return f". Did you mean {' or '.join(near)}?" if near else ""

@@ -17,7 +17,8 @@ from .registry import CATALOG_METRICS, METRICS, Metric, Registry, metric_of
 from .values import call_of_expression
 
 Request: TypeAlias = str | pl.Expr | Call | Callable[..., pl.Expr] | Iterable[Any]
-"""A metric as text, expression, call, function or object of ir_measures; or several of them in a list or a set."""
+"""A metric as text, expression, call, function or object of ir_measures; or several of them in a
+list or a set."""
 
 _BOTH: Any = METRICS, CATALOG_METRICS
 EITHER: Mapping[str, Metric] = ChainMap(*_BOTH)
@@ -25,7 +26,9 @@ EITHER: Mapping[str, Metric] = ChainMap(*_BOTH)
 
 
 class OfItems(NamedTuple):
-    """A metric of the whole table, among the requests of a verb that also takes metrics of queries."""
+    """A metric of the whole table, among the requests of a verb that also takes metrics of
+    queries.
+    """
 
     call: Call
 
@@ -38,11 +41,15 @@ MOST_READ = 2**14
 
 
 def each_of(requests: Iterable[Any]) -> Iterator[Any]:
-    """The requests one by one: those in lists, sets and generators, and objects of ir_measures as texts."""
+    """The requests one by one: those in lists, sets and generators, and objects of ir_measures as
+    texts.
+    """
     for request in requests:
         if type(request).__module__.partition(".")[0] == "ir_measures":
             yield str(request)
-        elif isinstance(request, (str, bytes, Mapping, Call, OfItems)) or not isinstance(request, Iterable):
+        elif isinstance(request, (str, bytes, Mapping, Call, OfItems)) or not isinstance(
+            request, Iterable
+        ):
             yield request
         elif isinstance(request, (set, frozenset)):
             yield from each_of(sorted(request, key=str))  # a set has no order of its own
@@ -51,13 +58,19 @@ def each_of(requests: Iterable[Any]) -> Iterator[Any]:
 
 
 def calls_of(
-    *requests: Request | Call, example: str = "evaluate('ndcg@10')", among: Mapping[str, Metric] = METRICS
+    *requests: Request | Call,
+    example: str = "evaluate('ndcg@10')",
+    among: Mapping[str, Metric] = METRICS,
 ) -> list[Call]:
-    """The calls that texts and functions name, each once; calls are taken as they are. Errors show `example`."""
+    """The calls that texts and functions name, each once; calls are taken as they are. Errors show
+    `example`.
+    """
     calls: list[Call] = []
     for request in each_of(requests):
         if isinstance(request, pl.Expr):
-            raise InvalidOption("an expression has no name among the metrics; write text, as in ", asked_as(example))
+            raise InvalidOption(
+                "an expression has no name among the metrics; write text, as in ", asked_as(example)
+            )
         if isinstance(request, Call):
             calls += [request] if among is METRICS else only_of_rankings([request], example)
         elif callable(request):
@@ -70,10 +83,16 @@ def calls_of(
 
 
 def read_requests(requests: Sequence[Any], among: Mapping[str, Metric]) -> tuple[Any, ...]:
-    """The requests with calls for texts and functions, `OfItems` for some of `EITHER`; expressions are taken as they are."""
+    """The requests with calls for texts and functions, `OfItems` for some of `EITHER`; expressions
+    are taken as they are.
+    """
     found: list[Any] = []
     for request in each_of(requests):
-        if isinstance(request, Call) and among is EITHER and request.metric.listed == CATALOG_METRICS.name:
+        if (
+            isinstance(request, Call)
+            and among is EITHER
+            and request.metric.listed == CATALOG_METRICS.name
+        ):
             found.append(OfItems(request))
         elif isinstance(request, (pl.Expr, Call, OfItems)):
             found.append(request)
@@ -104,7 +123,9 @@ def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:
     if text in known:
         return known[text]
     texts = texts_of(text)
-    each = [calls_in(texts[0], among)] if len(texts) == 1 else [_calls_in(one, among) for one in texts]
+    each = (
+        [calls_in(texts[0], among)] if len(texts) == 1 else [_calls_in(one, among) for one in texts]
+    )
     calls = tuple(call for some in each for call in some)
     if len(text) <= LONGEST:
         if len(known) >= MOST_READ:
@@ -121,20 +142,28 @@ def averaged(
     of_rankings: bool = False,
     weighs: bool = False,
 ) -> list[Call]:
-    """The calls that requests name, under a setup if one is given; an expression is the call of its value.
+    """The calls that requests name, under a setup if one is given; an expression is the call of its
+    value.
 
-    Refused are calls whose values are not numbers; with `of_rankings`, values that are not computed from a ranking; and
-    ratios of sums over all queries, unless the caller `weighs` queries by their divisors.
+    Refused are calls whose values are not numbers; with `of_rankings`, values that are not computed
+    from a ranking; and ratios of sums over all queries, unless the caller `weighs` queries by their
+    divisors.
     """
-    each = (x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in each_of(requests))
-    calls = [call if setup is None else call.under(setup) for call in calls_of(*each, example=example)]
+    each = (
+        x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in each_of(requests)
+    )
+    calls = [
+        call if setup is None else call.under(setup) for call in calls_of(*each, example=example)
+    ]
     if of_rankings:
         only_of_rankings(calls, example)
     if not weighs:
         refuse_ratios(calls)
     for call in calls:
         if call.metric.dtype != pl.Float64:
-            raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
+            raise InvalidOption(
+                f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead"
+            )
     return calls
 
 
@@ -142,7 +171,10 @@ def refuse_ratios(calls: Sequence[Call]) -> None:
     """Refuse calls, under a setup, whose mean weighs queries by their clicks."""
     for call in calls:
         if call.weighed == "ratio":
-            says = "is a ratio of sums over all queries, and no mean of the queries' ratios; summarize it, or compare it by the"
+            says = (
+                "is a ratio of sums over all queries, and no mean of the queries' ratios; "
+                "summarize it, or compare it by the"
+            )
             raise InvalidOption(f"{call.text} {says} default test")
 
 
@@ -160,13 +192,16 @@ def only_of_rankings(calls: Sequence[Call], example: str) -> Sequence[Call]:
     for call in calls:
         if not call.of_ranking:
             raise InvalidOption(
-                f"{call.text} does not depend on a ranking; name a metric that does, as in ", asked_as(example)
+                f"{call.text} does not depend on a ranking; name a metric that does, as in ",
+                asked_as(example),
             )
     return calls
 
 
 def _value(x: pl.Expr) -> Call:
-    """The value of an expression; named like a metric, as those of `rf.expr` are, it has that metric's direction and bounds."""
+    """The value of an expression; named like a metric, as those of `rf.expr` are, it has that
+    metric's direction and bounds.
+    """
     like: list[Call] = []
     with suppress(RankframeError):
         like = calls_in(x.meta.output_name(raise_if_undetermined=False) or "")

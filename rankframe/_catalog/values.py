@@ -1,4 +1,6 @@
-"""Values as metrics: a number per query that is not computed from a ranking, such as an answer's faithfulness."""
+"""Values as metrics: a number per query that is not computed from a ranking, such as an answer's
+faithfulness.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from .registry import Metric
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TEXT = re.compile(
-    rf"\s*value\s*:\s*(?P<column>{_QUOTED}|.*?)\s*(?:\((?P<options>\s*\w+\s*=.*)\))?\s*", re.DOTALL | re.IGNORECASE
+    rf"\s*value\s*:\s*(?P<column>{_QUOTED}|.*?)\s*(?:\((?P<options>\s*\w+\s*=.*)\))?\s*",
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -36,9 +39,12 @@ def _ends(given: Any) -> tuple[float | None, ...]:
 
 
 TWO_ENDS = (
-    "the least and the greatest value, as (0, 1), whose difference is finite, or None for no limit, as (0, None),"
+    "the least and the greatest value, as (0, 1), whose difference is finite, or None for no "
+    "limit, as (0, None),"
 )
-Ends: TypeAlias = Annotated[Sequence[float | None] | None, Kind((Alternative(TWO_ENDS, _ends), NONE))]
+Ends: TypeAlias = Annotated[
+    Sequence[float | None] | None, Kind((Alternative(TWO_ENDS, _ends), NONE))
+]
 """The bounds of a value."""
 
 
@@ -46,34 +52,39 @@ Ends: TypeAlias = Annotated[Sequence[float | None] | None, Kind((Alternative(TWO
 def value(of: pl.Expr | Column, *, bounds: Ends = None, higher_is_better: bool = True) -> Call:
     """A column with one value per query as a metric, alone or together with metrics of rankings.
 
-    ``evaluate``, ``mean``, ``summarize``, ``compare``, ``gate``, ``power``, ``compare_groups``, plots and reports take it. A
-    table of values needs no document, score or label. These verbs also take a Polars expression as it is, such as
-    ``pl.col("latency").max()``: it then has the bounds and the direction of the metric that its column is named after,
-    as ``rf.expr.ndcg(k=10)`` is; else no bounds, and higher values are better.
+    ``evaluate``, ``mean``, ``summarize``, ``compare``, ``gate``, ``power``, ``compare_groups``,
+    plots and reports take it. A table of values needs no document, score or label. These verbs also
+    take a Polars expression as it is, such as ``pl.col("latency").max()``: it then has the bounds
+    and the direction of the metric that its column is named after, as ``rf.expr.ndcg(k=10)`` is;
+    else no bounds, and higher values are better.
 
     Parameters
     ----------
     of
-        The column, with numbers or truth values; or a Polars expression with one value per query, as
-        ``pl.col("faithfulness").mean()``. Where a row is a query, or an answer of a run to a query, a query (of a run)
-        has one row. In a table of documents, with a column of documents or scores, all rows of a query that are not
-        null have the same value. An expression that adds up the rows of a query takes any rows.
+        The column, with numbers or truth values; or a Polars expression with one value per query,
+        as ``pl.col("faithfulness").mean()``. Where a row is a query, or an answer of a run to a
+        query, a query (of a run) has one row. In a table of documents, with a column of documents
+        or scores, all rows of a query that are not null have the same value. An expression that
+        adds up the rows of a query takes any rows.
     bounds
-        The least and the greatest value that a query can have, as ``(0, 1)``; ``None`` for no limit, as ``(0, None)``.
-        Intervals of few queries, and gates, are valid for any distribution of values within two bounds.
+        The least and the greatest value that a query can have, as ``(0, 1)``; ``None`` for no
+        limit, as ``(0, None)``. Intervals of few queries, and gates, are valid for any distribution
+        of values within two bounds.
     higher_is_better
         False if lower values are better, as of a latency.
 
     Returns
     -------
-    A metric. Its text, which names it in results, and which verbs and the command line read, is ``value:faithfulness`` or
-    ``value:toxicity(bounds=[0,1],higher_is_better=False)``; a name with spaces or signs is quoted, ``value:'latency (s)'``.
+    A metric. Its text, which names it in results, and which verbs and the command line read, is
+    ``value:faithfulness`` or ``value:toxicity(bounds=[0,1],higher_is_better=False)``; a name with
+    spaces or signs is quoted, ``value:'latency (s)'``.
 
     Raises
     ------
     InvalidOption
-        If the bounds are not two numbers in rising order, or an expression makes several columns. The verbs raise
-        InvalidData if a query has several values, or one that is NaN, infinite or beyond the bounds.
+        If the bounds are not two numbers in rising order, or an expression makes several columns.
+        The verbs raise InvalidData if a query has several values, or one that is NaN, infinite or
+        beyond the bounds.
 
     Examples
     --------
@@ -93,7 +104,13 @@ def _higher_is_better(*, bounds: object = None, higher_is_better: bool = True) -
 
 _formula: Any = value  # of no ranking
 VALUE = Metric(
-    "value", _formula, bounds=(None, None), higher_is_better=_higher_is_better, over="rows", labels=False, display=""
+    "value",
+    _formula,
+    bounds=(None, None),
+    higher_is_better=_higher_is_better,
+    over="rows",
+    labels=False,
+    display="",
 )
 """What values have in common; `value` has their options."""
 
@@ -108,13 +125,21 @@ def call_of_value(of: pl.Expr | str, options: Mapping[str, object]) -> Call:
 
 
 def call_of_expression(x: pl.Expr, like: Call | None = None) -> Call:
-    """The value of an expression as it is, called like its column, with the bounds and the direction of a metric."""
-    metric = VALUE if like is None else replace(VALUE, bounds=like.bounds, higher_is_better=like.higher_is_better)
+    """The value of an expression as it is, called like its column, with the bounds and the
+    direction of a metric.
+    """
+    metric = (
+        VALUE
+        if like is None
+        else replace(VALUE, bounds=like.bounds, higher_is_better=like.higher_is_better)
+    )
     return replace(call_of_value(x, {}), metric=replace(metric, name=""))
 
 
 def column_in(text: str) -> tuple[str, str] | None:
-    """The column and the options in a text such as ``value:faithfulness(bounds=[0,1])``; None for another text."""
+    """The column and the options in a text such as ``value:faithfulness(bounds=[0,1])``; None for
+    another text.
+    """
     found = _TEXT.fullmatch(text)
     if found is None:
         return None

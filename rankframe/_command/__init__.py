@@ -74,7 +74,9 @@ def in_one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'standard output'}: {error.strerror}"
     if isinstance(error, UnicodeEncodeError):  # bytes of an argument, such as a column's name
-        return f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
+        return (
+            f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
+        )
     if isinstance(error, pl.exceptions.PolarsError):  # the further lines are for programmers
         return str(error).partition("\n")[0]
     return in_options(error.parts if isinstance(error, RankframeError) else str(error))
@@ -99,9 +101,12 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     """The parser of all commands, with their help; those that are none of `words`, if these are given, without their options."""
     top = Parser(
         prog="rankframe",
-        description="Ranking metrics of a table, or of runs and their judgments.\n'rankframe COMMAND --help' tells more.",
+        description="Ranking metrics of a table, or of runs and their judgments.\n'rankframe COMMAND "
+        "--help' tells more.",
         epilog=epilog([command.examples[0] for command in COMMANDS]),
-        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=HELP_COLUMN),
+        formatter_class=partial(
+            argparse.RawDescriptionHelpFormatter, max_help_position=HELP_COLUMN
+        ),
     )
     top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")

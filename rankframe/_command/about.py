@@ -22,7 +22,15 @@ from .._support.docstrings import entries, sections
 from .._support.whole_files import write_whole
 from ..errors import UnknownMetric
 from . import reading
-from .command import COLUMN_OPTIONS, DEFAULT_METRICS, POLICIES, TABLES_OF_ITEMS, Outcome, command, keywords
+from .command import (
+    COLUMN_OPTIONS,
+    DEFAULT_METRICS,
+    POLICIES,
+    TABLES_OF_ITEMS,
+    Outcome,
+    command,
+    keywords,
+)
 from .output import FOR_PEOPLE, OutputTable, formatted, refuse, writable
 
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
@@ -60,10 +68,18 @@ def sql(arguments: Namespace) -> Outcome:
     $ rankframe sql --checks --dialect postgres --table judged
     """
     target = None if arguments.output is None else writable(arguments.output)
-    refuse((arguments.checks and arguments.metrics is not None, "--checks has no metrics. Leave -m out"))
+    refuse(
+        (
+            arguments.checks and arguments.metrics is not None,
+            "--checks has no metrics. Leave -m out",
+        )
+    )
     metrics = [] if arguments.checks else reading.metrics_of(arguments)
     of_sql = [name for name in (*keywords(rf.sql), "run", "runs") if name != "names"]
-    given = {name: getattr(arguments, name) for name in (*COLUMN_OPTIONS, *POLICIES, *TABLES_OF_ITEMS, *of_sql)}
+    given = {
+        name: getattr(arguments, name)
+        for name in (*COLUMN_OPTIONS, *POLICIES, *TABLES_OF_ITEMS, *of_sql)
+    }
     if given["rank"] is not None:
         del given["score"], given["ascending"]  # which stand for the ranks
     given["query"] = None if given["query"] is None else given["query"].split(",")
@@ -99,13 +115,29 @@ def metrics(arguments: Namespace) -> Outcome:
     elsewhere = [([x.name for x in found if x.name in among], note) for among, note in ELSEWHERE]
     notes = [note.format(", ".join(there)) for there, note in elsewhere if there]
     if len(found) > 1:
-        also = pl.when(pl.col("other names") != "").then(pl.format(" Also {}.", "other names")).otherwise(pl.lit(""))
-        listed = table.select("metric", pl.concat_str("what it is", also))  # in two columns, which fit narrow terminals
+        also = (
+            pl.when(pl.col("other names") != "")
+            .then(pl.format(" Also {}.", "other names"))
+            .otherwise(pl.lit(""))
+        )
+        listed = table.select(
+            "metric", pl.concat_str("what it is", also)
+        )  # in two columns, which fit narrow terminals
         return Outcome(OutputTable(listed, [USAGE, *notes], wraps=["what it is"]))
     (metric,) = found
-    others = [x.name for x in every.values() if x is not metric and f"_{metric.name}_" in f"_{x.name}_"]
-    notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
-    rows = {name: text for name, text in record(metric).items() if text and name not in ("metric", "options")}
+    others = [
+        x.name for x in every.values() if x is not metric and f"_{metric.name}_" in f"_{x.name}_"
+    ]
+    notes += (
+        [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."]
+        if others
+        else []
+    )
+    rows = {
+        name: text
+        for name, text in record(metric).items()
+        if text and name not in ("metric", "options")
+    }
     rows |= {f"option {name}": text for name, text in described(metric)}
     declared = pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]})
     return Outcome(OutputTable(declared, notes, wraps=[metric.name]))
@@ -114,11 +146,15 @@ def metrics(arguments: Namespace) -> Outcome:
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
     """The metric that a text names; or else all with the text in one of their names, in whatever case."""
     with suppress(UnknownMetric):
-        return [find(text, text, every)[0]]  # a metric's own page needs no options, even required ones
+        return [
+            find(text, text, every)[0]
+        ]  # a metric's own page needs no options, even required ones
     with suppress(UnknownMetric):
         return [call.metric for call in rf.parse(text, every)]
     part = plain(text)
-    in_names = [metric for metric in every.values() if any(part in plain(name) for name in names_of(metric))]
+    in_names = [
+        metric for metric in every.values() if any(part in plain(name) for name in names_of(metric))
+    ]
     in_tools = [every[name] for name in UNCLEAR.get(part, {}).values() if name]
     return [*in_names, *in_tools] or [call.metric for call in rf.parse(text)]
 
@@ -131,7 +167,13 @@ def plain(name: str) -> str:
 def names_of(metric: Metric) -> tuple[str, ...]:
     """All names of a metric, the one in its documentation among them."""
     title, colon, _ = metric.doc.partition("\n")[0].partition(":")
-    return (metric.name, *metric.aliases, *metric.spellings, metric.display or "", title if colon else "")
+    return (
+        metric.name,
+        *metric.aliases,
+        *metric.spellings,
+        metric.display or "",
+        title if colon else "",
+    )
 
 
 def record(metric: Metric) -> dict[str, str]:
@@ -139,8 +181,14 @@ def record(metric: Metric) -> dict[str, str]:
     about, parts = sections(metric.doc)
     first, *more = about.split("\n\n")
     low, high = metric.bounds
-    ends = [*([] if low is None else [f"from {low:g}"]), *([] if high is None else [f"to {high:g}"])]
-    implied = (f"{name} ({options_of(given)})" if given else name for name, given in metric.spellings.items())
+    ends = [
+        *([] if low is None else [f"from {low:g}"]),
+        *([] if high is None else [f"to {high:g}"]),
+    ]
+    implied = (
+        f"{name} ({options_of(given)})" if given else name
+        for name, given in metric.spellings.items()
+    )
     return {
         "metric": metric.name,
         "other names": ", ".join((*metric.aliases, *implied)),
@@ -163,7 +211,11 @@ def described(metric: Metric) -> Iterator[tuple[str, str]]:
     of_names = entries(sections(metric.doc)[1].get("Parameters", ""))
     about = {name: text for names, text in of_names for name in names.split(", ")}
     for name, parameter in metric.parameters.items():
-        given = "to be given" if parameter.default is parameter.empty else f"default: {parameter.default}"
+        given = (
+            "to be given"
+            if parameter.default is parameter.empty
+            else f"default: {parameter.default}"
+        )
         yield name, f"{in_words(about.get(name, ''))} ({given})".strip()
 
 
@@ -200,16 +252,29 @@ def demo(arguments: Namespace) -> Outcome:
     per_query = rf.rank(df).evaluate(*DEMO_METRICS)
     worst = per_query.bottom_k(3, by="ndcg@10").sort("ndcg@10")
     costs = rf.rank(df.join(worst, on="query_id", how="semi")).explain("ndcg@10")
-    costs = costs.join(df.select("query_id", "doc_id", "digit", "doc_digit"), on=["query_id", "doc_id"])
-    ranked = {name: rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id") for name in SCORERS}
-    table = pl.DataFrame({"metric": DEMO_METRICS, **{name: found.mean().row(0) for name, found in ranked.items()}})
+    costs = costs.join(
+        df.select("query_id", "doc_id", "digit", "doc_digit"), on=["query_id", "doc_id"]
+    )
+    ranked = {
+        name: rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id")
+        for name in SCORERS
+    }
+    table = pl.DataFrame(
+        {"metric": DEMO_METRICS, **{name: found.mean().row(0) for name, found in ranked.items()}}
+    )
     about = (
-        f"{len(per_query)} images of handwritten digits, each a query for images of the same digit. "
+        f"{len(per_query)} images of handwritten digits, each a query for images of the same "
+        "digit. "
         "Three scorers searched: the cosine of the pixels, a distance in six principal components, "
-        f"and a random forest. {len(df):,} rows, {df['label'].count():,} of them judged: label 2 is "
+        f"and a random forest. {len(df):,} rows, {df['label'].count():,} of them judged: "
+        "label 2 is "
         "the same digit, 1 the digit that looks most like it, 0 another one."
     )
-    parts = [textwrap.fill(about, 90), "Means over the queries", indented(formatted(OutputTable(table), "table"))]
+    parts = [
+        textwrap.fill(about, 90),
+        "Means over the queries",
+        indented(formatted(OutputTable(table), "table")),
+    ]
     parts += ["The worst queries by ndcg@10 of `score`, and what cost them"]
     parts += [indented("\n".join(story(row, costs))) for row in worst.rows(named=True)]
     parts += ["The same in Python", indented(CODE), "Your own files: rankframe evaluate --help"]
@@ -224,7 +289,9 @@ def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
     found = costs.filter(query_id=row["query_id"]).sort("rank", "doc_id", nulls_last=True)
     digit, top = found["digit"][0], found.filter(pl.col("rank") <= 10)
     same = found.filter(pl.col("label") == 2)
-    wrong = top.filter(pl.col("label") < 2).select(pl.format("#{} {} (label {})", "rank", "doc_id", "label"))
+    wrong = top.filter(pl.col("label") < 2).select(
+        pl.format("#{} {} (label {})", "rank", "doc_id", "label")
+    )
     low = same.filter(pl.col("rank") > 10).select(pl.format("#{} {}", "rank", "doc_id"))
     return [
         f"{row['query_id']}, a handwritten {digit}: ndcg@10 = {row['ndcg@10']:.4f}",

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from shutil import get_terminal_size
 from types import NoneType
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import polars as pl
 
@@ -39,14 +49,19 @@ exit codes:
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
 FILES = (
-    ": TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or mteb, text also as .gz; - is "
+    ": TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or "
+    "mteb, text also as .gz; - is "
     "standard input. {}Without --qrels, a table with scores and labels"
 )
 ONE_RUN = "the results of a system" + FILES.format("")
-RUNS = "the results of each system, in a file named after the run" + FILES.format("Or one table of several runs. ")
+RUNS = "the results of each system, in a file named after the run" + FILES.format(
+    "Or one table of several runs. "
+)
 
 COLUMN_OPTIONS = {
-    **{name: f"{role.says}{', separated by commas' * role.several}" for name, role in ROLES.items()},
+    **{
+        name: f"{role.says}{', separated by commas' * role.several}" for name, role in ROLES.items()
+    },
     **{column.removesuffix("_id"): f"default: {column}" for column in COLUMNS},
     "subtopic": f"{ROLES['subtopic'].says}, for metrics of diversity; for TREC text: iteration",
     "rank": "the column of ranks, 1 being the best, instead of scores",
@@ -93,15 +108,24 @@ class Parser(argparse.ArgumentParser):
             message += f".{near}"
         elif "arguments are required" in message and self.epilog:
             message += f", as in {self.epilog.splitlines()[1].strip()}"
-        self.exit(2, f"{self.prog}: error: {message.removesuffix('.')}; {self.prog} --help shows what to write\n")
+        self.exit(
+            2,
+            f"{self.prog}: error: {message.removesuffix('.')}; {self.prog} --help shows what "
+            "to write\n",
+        )
 
     def refuse(self, word: str) -> NoReturn:
         """Leave with exit code 2, for a word that no option or file takes."""
         if not word.startswith("-"):
             self.error(f"{word} is one word too many for '{self.usage}'")
         option = word.partition("=")[0]
-        near = nearest(option.strip("-").lower(), [x[2:] for x in self._option_string_actions if x.startswith("--")])
-        self.error(f"there is no option {option}{'' if near is None else f' (did you mean --{near}?)'}")
+        near = nearest(
+            option.strip("-").lower(),
+            [x[2:] for x in self._option_string_actions if x.startswith("--")],
+        )
+        self.error(
+            f"there is no option {option}{'' if near is None else f' (did you mean --{near}?)'}"
+        )
 
 
 Program: TypeAlias = Callable[[argparse.Namespace], Outcome]
@@ -173,14 +197,18 @@ class Command:
     @property
     def help(self) -> str:
         """A line of help."""
-        return re.sub(r"^.|\.$", lambda found: found[0].lower().strip("."), self.about.partition("\n")[0])
+        return re.sub(
+            r"^.|\.$", lambda found: found[0].lower().strip("."), self.about.partition("\n")[0]
+        )
 
     @property
     def examples(self) -> list[str]:
         """Command lines for its help."""
         return EXAMPLE.findall(self.about)
 
-    def add_to(self, commands: argparse._SubParsersAction[Parser], *, with_options: bool = True) -> None:
+    def add_to(
+        self, commands: argparse._SubParsersAction[Parser], *, with_options: bool = True
+    ) -> None:
         """Add the command to a parser; without its options if another command is to run, as they take longest."""
         text = " ".join(EXAMPLE.sub("", OWN.sub("", self.about)).split())
         sub = commands.add_parser(
@@ -203,28 +231,47 @@ class Command:
         if self.metrics or self.verb is not None:
             add_policies(sub)
         if self.metrics:
-            text = f"a metric, or several with commas; may be repeated; default: {','.join(self.metrics)}. 'rankframe metrics' "
+            text = (
+                "a metric, or several with commas; may be repeated; default: "
+                f"{','.join(self.metrics)}. 'rankframe metrics' "
+            )
             text += "lists them"
-            sub.add_argument("-m", "--metric", dest="metrics", action="append", metavar="METRIC", help=text)
+            sub.add_argument(
+                "-m", "--metric", dest="metrics", action="append", metavar="METRIC", help=text
+            )
         add_declared(sub, self.run, self.options)
         if self.verb is not None:
             add_parameters(sub, self.verb)
         if self.formats:
             self._add_format(sub)
-        must = [f"{x.option_strings[0]} {x.metavar}" for x in sub._actions if x.option_strings and x.required]
+        must = [
+            f"{x.option_strings[0]} {x.metavar}"
+            for x in sub._actions
+            if x.option_strings and x.required
+        ]
         runs = {"?": "[RUN]", "*": "[RUN ...]", "+": "RUN [RUN ...]"}
-        named = [runs.get(str(x.nargs), str(x.metavar)) for x in sub._actions if not x.option_strings]
+        named = [
+            runs.get(str(x.nargs), str(x.metavar)) for x in sub._actions if not x.option_strings
+        ]
         options = ["[options]"] if len(sub._actions) > 1 else []  # --help is one
         sub.usage = " ".join(["rankframe", self.name, *options, *must, *named])
 
     def _add_format(self, sub: Parser) -> None:
-        text = f"the format of the output: {', '.join(self.formats)}; {self.about_formats}csv, tsv, json, ndjson, parquet and ipc "
-        text += "have all digits, safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of FILE, else "
+        text = (
+            f"the format of the output: {', '.join(self.formats)}; {self.about_formats}csv, tsv, "
+            "json, ndjson, parquet and ipc "
+        )
+        text += (
+            "have all digits, safe-csv is for spreadsheets: no text in it is a formula; default: "
+            "by the ending of FILE, else "
+        )
         text += self.usual_format
         sub.add_argument("--format", choices=self.formats, metavar="FORMAT", help=text)
         of_text = {**self.endings, **ENDINGS, **self.endings}.items()
         tables = {x: kind for x, kind in of_text if kind in self.formats and x not in self.pictures}
-        drawn = f"; draws a picture if FILE ends in {', '.join(self.pictures)}" if self.pictures else ""
+        drawn = (
+            f"; draws a picture if FILE ends in {', '.join(self.pictures)}" if self.pictures else ""
+        )
         text = f"write the table to this file: {', '.join(tables)}, text also with .gz{drawn}"
         sub.add_argument("-o", "--output", metavar="FILE", help=text)
         endings = {**dict.fromkeys(self.pictures, PICTURE), **tables}
@@ -244,7 +291,9 @@ def epilog(examples: Sequence[str]) -> str:
 # options of files, columns and policies
 
 
-def add_declared(sub: Parser, by: Callable[..., object], settings: Mapping[str, Mapping[str, Any]]) -> None:
+def add_declared(
+    sub: Parser, by: Callable[..., object], settings: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Add the options in the docstring of a function, with further settings as argparse takes them."""
     for words, text in OWN.findall(inspect.getdoc(by) or ""):
         names = words.replace(", ", " ").split()
@@ -274,16 +323,28 @@ def add_files(sub: Parser, nargs: int | str) -> None:
         text = f"the format of {of}: {', '.join(kinds)}; default: from its name"
         sub.add_argument(option, choices=kinds, metavar="FORMAT", help=text)
     names = add_columns(sub)
-    text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
+    text = (
+        f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: "
+        "columns of metrics under "
+    )
     text += "names for SQL, as ndcg_at_10; may be repeated"
-    names.add_argument("--names", type=whole_name, choices=tuple(PRESETS), metavar="NAME", action="append", help=text)
+    names.add_argument(
+        "--names",
+        type=whole_name,
+        choices=tuple(PRESETS),
+        metavar="NAME",
+        action="append",
+        help=text,
+    )
 
 
 def add_columns(sub: Parser) -> argparse._ArgumentGroup:
     """The names of columns."""
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for role, what in COLUMN_OPTIONS.items():
-        several = role in ROLES and ROLES[role].several and role != "query"  # a file names a query by one column
+        several = (
+            role in ROLES and ROLES[role].several and role != "query"
+        )  # a file names a query by one column
         kind = _separated(str) if several else str
         names.add_argument(f"--{role.replace('_', '-')}", type=kind, metavar="COLUMN", help=what)
     return names
@@ -298,12 +359,27 @@ def add_policies(sub: Parser) -> None:
             continue
         is_tool = name == "convention"
         words = tuple(CONVENTIONS) if is_tool else option.words
-        kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _separated(int)
+        kind = (
+            str
+            if words
+            else option.kinds[0]
+            if option.kinds[0] in (int, float)
+            else _separated(int)
+        )
         text = option.says + (f": {', '.join(words)}" if words else "")
         default = "" if option.default is None else f"; default: {option.default}"
-        metavar = METAVARS.get(name, "RULE" if words else "NUMBER" if kind in (int, float) else "LEAST,MOST")
-        policies.add_argument(_option(name), type=whole_name if is_tool else kind, metavar=metavar, help=text + default)
-    others = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
+        metavar = METAVARS.get(
+            name, "RULE" if words else "NUMBER" if kind in (int, float) else "LEAST,MOST"
+        )
+        policies.add_argument(
+            _option(name),
+            type=whole_name if is_tool else kind,
+            metavar=metavar,
+            help=text + default,
+        )
+    others = sub.add_argument_group(
+        "other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson"
+    )
     for name, what in TABLES_OF_ITEMS.items():
         others.add_argument(f"--{name}", type=_table_or_number, metavar="FILE", help=what)
 
@@ -338,7 +414,9 @@ def _table_or_number(text: str) -> Callable[[Sequence[str]], pl.DataFrame] | int
     if text.isdecimal():
         return int(text)
     if (kind := SUFFIXES.get(suffix_of(text))) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be read: it ends in none of {', '.join(SUFFIXES)}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} cannot be read: it ends in none of {', '.join(SUFFIXES)}"
+        )
     return partial(_table, text, kind)
 
 
@@ -364,27 +442,43 @@ def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
         if _option(name) in sub._option_string_actions:
             continue
         if parameter.default is False:
-            sub.add_argument(_option(name), action="store_const", const=True, help=help_of(method, name))
+            sub.add_argument(
+                _option(name), action="store_const", const=True, help=help_of(method, name)
+            )
             continue
-        kinds = [hints[name]] if get_origin(hints[name]) in (Literal, None) else get_args(hints[name])
+        kinds = (
+            [hints[name]] if get_origin(hints[name]) in (Literal, None) else get_args(hints[name])
+        )
         words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
         must = parameter.default is parameter.empty
         default = None if must else parameter.default
         if words and NoneType in kinds and default is not None:
             words.append("none")
         of_several = [x for kind in kinds if get_origin(kind) is Sequence for x in get_args(kind)]
-        number = float if float in (*kinds, *of_several) else int if int in (*kinds, *of_several) else None
+        number = (
+            float
+            if float in (*kinds, *of_several)
+            else int
+            if int in (*kinds, *of_several)
+            else None
+        )
         several = any(get_origin(kind) not in (None, Literal) for kind in kinds)
         text = help_of(method, name).replace("None", "none" if "none" in words else "the default")
         text = re.sub("; the default .*", "", text) if must else text
-        text += f"; may be repeated{', or separated by commas' if number else ''}" if several else ""
+        text += (
+            f"; may be repeated{', or separated by commas' if number else ''}" if several else ""
+        )
         text += "" if must or several or default is None else f"; default: {default}"
         kind = _separated(number) if several and number else number or spelled
         metavar = "NUMBER" if number else METAVARS.get(name, "COLUMN")
-        settings: dict[str, Any] = {"choices": words} if words else {"type": kind, "metavar": metavar}
+        settings: dict[str, Any] = (
+            {"choices": words} if words else {"type": kind, "metavar": metavar}
+        )
         action = "store" if not several else "extend" if number else "append"
         default, text = None if several else default, text.replace("%", "%%")
-        sub.add_argument(_option(name), action=action, required=must, default=default, help=text, **settings)
+        sub.add_argument(
+            _option(name), action=action, required=must, default=default, help=text, **settings
+        )
 
 
 def keywords(method: Callable[..., object]) -> dict[str, inspect.Parameter]:

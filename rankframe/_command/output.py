@@ -33,7 +33,19 @@ from ..errors import Advice, Code, InvalidOption, RankframeWarning, Text, Verbat
 
 broken = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
 
-FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
+FORMATS = (
+    "table",
+    "csv",
+    "safe-csv",
+    "tsv",
+    "json",
+    "ndjson",
+    "markdown",
+    "latex",
+    "html",
+    "parquet",
+    "ipc",
+)
 """The formats of a table."""
 
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
@@ -62,7 +74,9 @@ def warnings_as_notes(of: str = "") -> Iterator[None]:
     """Print the library's warnings as notes, beginning with `of`, such as a run's name."""
     show = warnings.showwarning
 
-    def as_note(message: Warning | str, category: type[Warning], *where: Any, **others: Any) -> None:
+    def as_note(
+        message: Warning | str, category: type[Warning], *where: Any, **others: Any
+    ) -> None:
         if isinstance(message, RankframeWarning):
             note(of + in_options(message.parts))
         else:
@@ -116,13 +130,18 @@ def _for_people(table: OutputTable, format: str) -> str:
         return render(table.result, how)
     grid = _grid(table, none="null" if how == "text" else "")
     if how == "latex":
-        return latex(replace(grid, notes=(*(f"{visible(line)}." for line in table.sentences), *grid.notes)))
+        return latex(
+            replace(grid, notes=(*(f"{visible(line)}." for line in table.sentences), *grid.notes))
+        )
     if how != "text" or table.grid is not None:
         return written([table.sentences, grid], how)
     notes = list(grid.notes)
     if table.wraps:
         width = get_terminal_size((WIDTH, 0)).columns
-        grid, notes = _wrapped(grid, table.wraps, width), [x for note in notes for x in broken(note, width)]
+        grid, notes = (
+            _wrapped(grid, table.wraps, width),
+            [x for note in notes for x in broken(note, width)],
+        )
     return written([table.sentences, replace(grid, notes=()), notes], how)
 
 
@@ -130,9 +149,17 @@ def _grid(table: OutputTable, none: str) -> Grid:
     """The table as a grid of cells, with columns of numbers aligned right."""
     if table.grid is not None:
         return table.grid
-    rows = [tuple(Cell(none if x is None else _cell(x)) for x in row) for row in table.frame.iter_rows()]
+    rows = [
+        tuple(Cell(none if x is None else _cell(x)) for x in row) for row in table.frame.iter_rows()
+    ]
     names = tuple(map(visible, table.frame.columns))
-    return Grid(names, (), rows, [*map(visible, table.notes)], ends=tuple(x.is_numeric() for x in table.frame.dtypes))
+    return Grid(
+        names,
+        (),
+        rows,
+        [*map(visible, table.notes)],
+        ends=tuple(x.is_numeric() for x in table.frame.dtypes),
+    )
 
 
 def _cell(value: object) -> str:
@@ -145,12 +172,16 @@ def _wrapped(grid: Grid, wraps: Collection[str], width: int) -> Grid:
     wide = [max(map(len, column)) for column in columns]
     prose = [(i, column) for i, column in enumerate(columns) if column[0] in wraps]
     longest = {i: max(len(word) for text in column for word in text.split()) for i, column in prose}
-    while sum(wide) + 2 * len(wide) - 2 > width and (wider := [i for i in longest if wide[i] > longest[i]]):
+    while sum(wide) + 2 * len(wide) - 2 > width and (
+        wider := [i for i in longest if wide[i] > longest[i]]
+    ):
         wide[max(wider, key=wide.__getitem__)] -= 1
     rows = []
     for row in grid.rows:
         cells = enumerate(zip(row, wide, strict=True))
-        lines = [broken(cell.line, room) if i in longest else [cell.line] for i, (cell, room) in cells]
+        lines = [
+            broken(cell.line, room) if i in longest else [cell.line] for i, (cell, room) in cells
+        ]
         rows += [tuple(map(Cell, line)) for line in zip_longest(*lines, fillvalue="")]
     return replace(grid, rows=tuple(rows))
 
@@ -197,7 +228,9 @@ def spelled(advice: Advice | Code) -> str:
     for name, value in advice.options.items():
         words.append(f"--{name.replace('_', '-')}")
         if value is not True:  # a Python variable with a table becomes a file name
-            words.append(f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value))
+            words.append(
+                f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value)
+            )
     return " ".join(words)
 
 
@@ -226,22 +259,35 @@ def prepare(arguments: Namespace) -> None:
     """Set the format and the target of a command, before it runs; refuse to write over a file that it reads."""
     arguments.target, output = None, getattr(arguments, "output", None)
     for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
-        same = output and path and os.path.isfile(output) and os.path.isfile(path) and os.path.samefile(output, path)
+        same = (
+            output
+            and path
+            and os.path.isfile(output)
+            and os.path.isfile(path)
+            and os.path.samefile(output, path)
+        )
         refuse((same, f"-o {output}: the command reads this file; write another one"))
     formats = getattr(arguments, "endings", None)
     if formats is None:  # the command prints no table
         return
     if output is None:
         arguments.format = arguments.format or arguments.usual_format
-        sentence = f"--format {arguments.format} is no text; name the file to write, as -o table.parquet"
+        sentence = (
+            f"--format {arguments.format} is no text; name the file to write, as -o table.parquet"
+        )
         refuse((arguments.format in BINARY, sentence))
     elif arguments.format is not None:
         arguments.target = writable(output)
     else:
         ending, inner = Path(output).suffix.lower(), suffix_of(output)
-        if ending == ".gz" and inner in ENDINGS:  # of compressed text, the ending before .gz says the format
+        if (
+            ending == ".gz" and inner in ENDINGS
+        ):  # of compressed text, the ending before .gz says the format
             ending = f"{inner}.gz" if formats.get(inner) in (*BINARY, PICTURE) else inner
-        arguments.target, arguments.format = writable(output, [*formats], ending), formats.get(ending)
+        arguments.target, arguments.format = (
+            writable(output, [*formats], ending),
+            formats.get(ending),
+        )
 
 
 def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) -> Path:
@@ -250,7 +296,8 @@ def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) 
     unknown = endings and (ending or file.suffix.lower()) not in endings
     no_folder = f"-o {path}: there is no folder {file.parent}"
     refuse(
-        (unknown, f"-o {path}: write a file that ends in {' or '.join(endings)}"), (not file.parent.is_dir(), no_folder)
+        (unknown, f"-o {path}: write a file that ends in {' or '.join(endings)}"),
+        (not file.parent.is_dir(), no_folder),
     )
     there = file.exists()
     file.open("ab").close()

@@ -48,7 +48,9 @@ Joined: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
 """The runs and their judgments; the table of all files, and its runs as a verb's arguments."""
 
 
-def answered(arguments: Namespace, doing: str, *asked: object, labels: bool = True, **usual: object) -> Any:
+def answered(
+    arguments: Namespace, doing: str, *asked: object, labels: bool = True, **usual: object
+) -> Any:
     """The result of the command's verb on the files, by default for its metrics; `usual` are options that may be given."""
     first = asked or (metrics_of(arguments) if arguments.usual_metrics else ())
     options = {**usual, **values_of(arguments)}
@@ -60,7 +62,9 @@ def answered(arguments: Namespace, doing: str, *asked: object, labels: bool = Tr
 def reads_of(arguments: Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
     """The columns of the files that a verb reads by its declaration, those of the runs among them if it takes several."""
     setup = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup
-    return _bound(arguments, verb, *asked, **options).columns(setup) | {*Runs.of(**_runs(arguments)).columns}
+    return _bound(arguments, verb, *asked, **options).columns(setup) | {
+        *Runs.of(**_runs(arguments)).columns
+    }
 
 
 def _bound(arguments: Namespace, verb: Any, *asked: object, **options: object) -> VerbCall:
@@ -70,7 +74,12 @@ def _bound(arguments: Namespace, verb: Any, *asked: object, **options: object) -
 
 
 def ranked(
-    arguments: Namespace, verb: Any, *asked: object, also: Collection[str] = (), labels: bool = True, **options: Any
+    arguments: Namespace,
+    verb: Any,
+    *asked: object,
+    also: Collection[str] = (),
+    labels: bool = True,
+    **options: Any,
 ) -> tuple[Ranker[pl.DataFrame], dict[str, Any]]:
     """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
     calls = _bound(arguments, verb, *asked, **options).calls
@@ -91,7 +100,12 @@ def ranker(table: pl.DataFrame, arguments: Namespace) -> Ranker[pl.DataFrame]:
 def refuse_metrics(files: Sequence[str]) -> None:
     """Refuse a metric among the files."""
     for word in files:
-        refuse((_is_metric(word) and not Path(word).exists(), f"{word} is a metric, and no file; write -m {word}"))
+        refuse(
+            (
+                _is_metric(word) and not Path(word).exists(),
+                f"{word} is a metric, and no file; write -m {word}",
+            )
+        )
 
 
 def _is_metric(word: str) -> bool:
@@ -109,7 +123,9 @@ def _runs(arguments: Namespace) -> dict[str, Any]:
     return {name: x for name, x in {"runs": arguments.runs, "run": run}.items() if x}
 
 
-def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True, scores: bool = True) -> Joined:
+def judged(
+    arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True, scores: bool = True
+) -> Joined:
     """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
 
     `reads` are the further columns that a verb reads; ``None``: all. `labels` and `scores` say whether it needs these.
@@ -119,7 +135,10 @@ def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool 
     option = "--run names a column" if arguments.run else "--runs names columns"
     unjudged = several and arguments.qrels is None and labels
     refuse(
-        (several and named.columns, f"{option} of one table, and there are several files; leave it out, or give one"),
+        (
+            several and named.columns,
+            f"{option} of one table, and there are several files; leave it out, or give one",
+        ),
         (unjudged, "several runs are evaluated with one file of judgments; say --qrels QRELS"),
     )
     reads_of_files = None if reads is None else {*reads, *_slices(arguments)}
@@ -134,9 +153,14 @@ def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool 
         kept = reads if reads is not None else [name for file in files for name in file.columns]
         for i, name in enumerate(names if several else map(shown_path, arguments.files)):
             with warnings_as_notes(f"{name}: "), of_file(name):
-                tables[i] = join(arguments, tables[i], qrels, kept, **values_of(arguments, PolarsRanker.judge))
+                tables[i] = join(
+                    arguments, tables[i], qrels, kept, **values_of(arguments, PolarsRanker.judge)
+                )
     if several:
-        tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
+        tables = [
+            table.with_columns(pl.lit(name).alias("run"))
+            for name, table in zip(names, tables, strict=True)
+        ]
         arguments = Namespace(**{**vars(arguments), "run": "run"})
     given = getattr(arguments, "adjust", None)
     adjust = [str(given)] if any(given in file.columns for file in files) else []
@@ -154,7 +178,9 @@ def join(
     scores = arguments.runs or ["score"]
     further = [x for x in qrels.columns if x in kept and x not in (*COLUMNS, *scores)]
     own = [x for x in run.columns if x in kept and x not in (*COLUMNS, *scores, *further)]
-    ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(score=scores[0], subtopic=arguments.subtopic)
+    ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(
+        score=scores[0], subtopic=arguments.subtopic
+    )
     return ranked.judge(qrels.select(*QRELS.needed, *further), **how)
 
 
@@ -203,19 +229,25 @@ def runs_and_judgments(
     require_all(stored, [(name, option) for name, option in named if name is not None])
     tables = [file.table for file in files]
     ids = cs.by_name("query_id", "doc_id", require_all=False)
-    if len({tuple(table.select(ids).dtypes) for table in tables}) > 1:  # text files have ids of text
+    if (
+        len({tuple(table.select(ids).dtypes) for table in tables}) > 1
+    ):  # text files have ids of text
         tables = [table.with_columns(ids.cast(pl.String)) for table in tables]
     return (tables, None) if qrels is None else (tables[:-1], tables[-1])
 
 
-def judgments_of(arguments: Namespace, reads: Collection[str] | None = None, *, once: bool = False) -> File:
+def judgments_of(
+    arguments: Namespace, reads: Collection[str] | None = None, *, once: bool = False
+) -> File:
     """Read the judgments; with `once`, repeated ones are refused."""
     identifying = [name for name in (arguments.run, arguments.subtopic) if name is not None]
     key = ("query_id", "doc_id", *identifying) if once else ()
     return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads=reads, once=key)
 
 
-def _read(arguments: Namespace, path: str, layout: Layout, renamed: Sequence[str], **which: Any) -> File:
+def _read(
+    arguments: Namespace, path: str, layout: Layout, renamed: Sequence[str], **which: Any
+) -> File:
     """Read a file, with its columns under the library's names; columns that are not in `reads` are null, no key `once` may repeat."""
     roles = {column.removesuffix("_id"): column for column in renamed}
     named = {role: name for role in roles if (name := getattr(arguments, role)) is not None}
@@ -223,7 +255,9 @@ def _read(arguments: Namespace, path: str, layout: Layout, renamed: Sequence[str
     for name in names:
         sentence = f"column {name!r} is named for two roles; each role needs a column of its own"
         refuse((names.count(name) > 1, sentence))
-    must = renamed if arguments.qrels is None else ("score", "label")  # the two files may name ids differently
+    must = (
+        renamed if arguments.qrels is None else ("score", "label")
+    )  # the two files may name ids differently
     columns = {name: roles[role] for role, name in named.items()}
     kind = arguments.qrels_input if of_qrels else arguments.input
     if (reads := which.pop("reads")) is not None:
@@ -238,7 +272,9 @@ def read_file(path: str, layout: Layout, which: Mapping[str, Any], **options: An
         source: Any = path
         if path == "-":
             source = sys.stdin.buffer
-        elif not Path(path).is_file() and not beir_folder(path):  # a pipe; a missing file or a folder raises
+        elif not Path(path).is_file() and not beir_folder(
+            path
+        ):  # a pipe; a missing file or a folder raises
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, **options)
@@ -246,7 +282,9 @@ def read_file(path: str, layout: Layout, which: Mapping[str, Any], **options: An
         except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
     if table.is_empty():
-        raise InvalidData(f"{shown_path(path)} holds no {'document' if layout.of_run else 'judgment'}")
+        raise InvalidData(
+            f"{shown_path(path)} holds no {'document' if layout.of_run else 'judgment'}"
+        )
     return File(table, found.stored)
 
 
@@ -275,14 +313,20 @@ def _sliced(
 ) -> pl.DataFrame:
     """The table with the columns `slices`, which either file may have, the same in all rows of a query."""
     for name in slices:
-        weighs = name == getattr(arguments, "weights", None) and all(name not in file.columns for file in files)
+        weighs = name == getattr(arguments, "weights", None) and all(
+            name not in file.columns for file in files
+        )
         if name != "query_id" and not weighs:  # the weights may be a metric
             columns = cs.by_name("query_id", name, require_all=False)
             values = pl.concat([file.select(columns) for file in files], how="diagonal_relaxed")
-            values = values if name in values.columns else table  # the error lists the columns of the table
+            values = (
+                values if name in values.columns else table
+            )  # the error lists the columns of the table
             one = collect(by_query(values, ["query_id"], [name], None), values, Setup())
             one = one.select("query_id", pl.col(keys([name])[0]).alias(name))
-            table = table.drop(name, strict=False).join(one, on="query_id", how="left", maintain_order="left")
+            table = table.drop(name, strict=False).join(
+                one, on="query_id", how="left", maintain_order="left"
+            )
     return table
 
 
@@ -299,8 +343,13 @@ def with_baseline(arguments: Namespace) -> Namespace:
     baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
     if baseline is not None and len(files) > 1:
         names, paths = names_of_runs(files), [Path(spelled(path)) for path in files]
-        bare = [path.with_suffix("") if path.suffix.lower() in COMPRESSED else path for path in paths]
-        forms = [{str(path), path.name, str(stem), stem.name} for path, stem in zip(paths, bare, strict=True)]
+        bare = [
+            path.with_suffix("") if path.suffix.lower() in COMPRESSED else path for path in paths
+        ]
+        forms = [
+            {str(path), path.name, str(stem), stem.name}
+            for path, stem in zip(paths, bare, strict=True)
+        ]
         meant = [name for name, of_name in zip(names, forms, strict=True) if baseline in of_name]
         if len(meant) == 1 and baseline not in names:
             arguments.baseline = meant[0]
@@ -318,7 +367,9 @@ def with_names(arguments: Namespace) -> Namespace:
     given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
     ids = ["query_id", "doc_id", *(x for role in ("query", "doc") if (x := given.get(role)))]
     given |= {name: read(ids) for name in TABLES if callable(read := given.get(name))}
-    no_columns = "--names flat names columns of metrics, which this command does not print; leave it out"
+    no_columns = (
+        "--names flat names columns of metrics, which this command does not print; leave it out"
+    )
     two_names = "--rank and --score both name the column to rank by; name one of them"
     of_names = given["flat"] and not given.get("flattens")
     refuse((of_names, no_columns), (rank is not None and arguments.score, two_names))
@@ -339,18 +390,31 @@ def metrics_of(arguments: Namespace) -> list[str]:
 def values_of(arguments: Namespace, verb: Any = None) -> dict[str, Any]:
     """The given options of the command's verb, or another one, as its keyword arguments."""
     given = {name: getattr(arguments, name) for name in keywords(verb or arguments.verb)}
-    return {name: None if value == "none" else value for name, value in given.items() if value is not None}
+    return {
+        name: None if value == "none" else value
+        for name, value in given.items()
+        if value is not None
+    }
 
 
 def for_on(arguments: Namespace, schema: Mapping[str, pl.DataType]) -> dict[str, Any]:
     """The options of `on` given on the command line; other tables have the library's ids, of the types of `schema`."""
     renamed = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
-    given = {name: getattr(arguments, name) for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed}
+    given = {
+        name: getattr(arguments, name)
+        for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES)
+        if name not in renamed
+    }
     if arguments.rank is not None:  # the column of scores holds ranks, in ascending order
         given |= {"rank": "score", "ascending": None}
-    ids = {getattr(arguments, ours.removesuffix("_id")) or ours: ours for ours in ("query_id", "doc_id")}
+    ids = {
+        getattr(arguments, ours.removesuffix("_id")) or ours: ours
+        for ours in ("query_id", "doc_id")
+    }
     for name in TABLES:
         if isinstance(other := given[name], pl.DataFrame):
             other = other.rename(ids, strict=False)
-            given[name] = other.cast({x: schema[x] for x in ids.values() if x in other.columns and x in schema})
+            given[name] = other.cast(
+                {x: schema[x] for x in ids.values() if x in other.columns and x in schema}
+            )
     return {name: value for name, value in given.items() if value is not None}

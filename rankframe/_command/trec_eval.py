@@ -33,7 +33,15 @@ from .._table.trec_eval import (
     SETS,
     Measure,
 )
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, UnknownMetric, did_you_mean, with_code
+from ..errors import (
+    Code,
+    InvalidData,
+    InvalidOption,
+    MissingColumn,
+    UnknownMetric,
+    did_you_mean,
+    with_code,
+)
 from .command import POSITIVE, Outcome, command, whole_number
 from .reading import of_file, read_file, refuse_two_inputs
 from .verbs import trec_line
@@ -127,17 +135,28 @@ def trec_eval(arguments: Namespace) -> Outcome:
         for row in rows:
             printed += [as_printed(line, row, z=norms is not None) for line in of_queries]
     if not arguments.nosummary:
-        summary = z_summary(lines, rows) if norms is not None else row_of(lines, means_of(calls, values))
-        if arguments.complete_rel_info_wanted:  # trec_eval counts the relevant documents again, ignoring -l
+        summary = (
+            z_summary(lines, rows) if norms is not None else row_of(lines, means_of(calls, values))
+        )
+        if (
+            arguments.complete_rel_info_wanted
+        ):  # trec_eval counts the relevant documents again, ignoring -l
             summary["num_rel"] = float((qrels["label"] > 0).sum())
         summary |= {"query_id": "all", "runid": run_id, "num_q": float(len(values))}
-        printed += [as_printed(line, summary, z=norms is not None) for line in lines if line.measure not in OF_TEXT]
+        printed += [
+            as_printed(line, summary, z=norms is not None)
+            for line in lines
+            if line.measure not in OF_TEXT
+        ]
     return Outcome("\n".join(printed) or None)
 
 
 def files_of(arguments: Namespace) -> tuple[pl.DataFrame, pl.DataFrame, str]:
     """The judgments, the run, and the name in the run's last line."""
-    groups, own = GROUPS[arguments.Rel_info_format], "prefs" if arguments.Rel_info_format == "prefs" else None
+    groups, own = (
+        GROUPS[arguments.Rel_info_format],
+        "prefs" if arguments.Rel_info_format == "prefs" else None,
+    )
     files = (arguments.qrels, QRELS, groups, own), (arguments.files[0], RUN, (), None)
     try:
         (qrels, _), (run, _) = (
@@ -153,7 +172,9 @@ def files_of(arguments: Namespace) -> tuple[pl.DataFrame, pl.DataFrame, str]:
     return qrels.with_columns(names), run.select(names, "score"), run_id
 
 
-def values_of(arguments: Namespace, qrels: pl.DataFrame, run: pl.DataFrame, calls: Sequence[Call]) -> pl.DataFrame:
+def values_of(
+    arguments: Namespace, qrels: pl.DataFrame, run: pl.DataFrame, calls: Sequence[Call]
+) -> pl.DataFrame:
     """The values of each query; with judgment groups, their means over the groups."""
     groups = GROUPS[arguments.Rel_info_format]
     key = ["query_id", *groups]
@@ -181,13 +202,18 @@ def values_of(arguments: Namespace, qrels: pl.DataFrame, run: pl.DataFrame, call
 def means_of(calls: Sequence[Call], values: pl.DataFrame) -> Mapping[str, float]:
     """The metrics of the whole run."""
     numbers = [call for call in calls if call.metric.dtype == pl.Float64]
-    return values.select(Mean.of(call).over_run(pl.col(call.text)).alias(call.text) for call in numbers).to_dicts()[0]
+    return values.select(
+        Mean.of(call).over_run(pl.col(call.text)).alias(call.text) for call in numbers
+    ).to_dicts()[0]
 
 
 def row_of(lines: Sequence[Line], values: Mapping[str, Any]) -> Row:
     """The values of the lines of metrics, by the names that are printed; those that `values` lacks are left out."""
     has = [line for line in lines if line.calls and all(call.text in values for call in line.calls)]
-    return {"query_id": values.get("query_id"), **{line.name: value_of(line, values) for line in has}}
+    return {
+        "query_id": values.get("query_id"),
+        **{line.name: value_of(line, values) for line in has},
+    }
 
 
 # z-scores
@@ -200,7 +226,8 @@ def norms_of(path: str) -> Mapping[tuple[str, str], tuple[float, float]]:
         fields = line.split()
         if len(fields) != 4 or not all(map(NUMBER.fullmatch, fields[2:])):
             raise InvalidData(
-                f"{path}, line {number}: {line[:200]!r} is no query, measure, mean and standard deviation"
+                f"{path}, line {number}: {line[:200]!r} is no query, measure, mean and "
+                "standard deviation"
             )
         found[fields[0], fields[1]] = float(fields[2]), float(fields[3])
     return found
@@ -214,7 +241,9 @@ def z_score(value: float, norm: tuple[float, float] | None) -> float:
     return 0.0 if value == mean else MISSING
 
 
-def z_scores(lines: Sequence[Line], row: Row, norms: Mapping[tuple[str, str], tuple[float, float]]) -> Row:
+def z_scores(
+    lines: Sequence[Line], row: Row, norms: Mapping[tuple[str, str], tuple[float, float]]
+) -> Row:
     """The values of a query as z-scores; those of geometric means are logarithms."""
     found = dict(row)
     for line in lines:
@@ -252,13 +281,17 @@ def of_preferences(
     for text in arguments.measure or ["official"]:
         if text not in (*PREFERENCES, *OF_PREFERENCES, *OF_THE_RUN):
             near = did_you_mean(text, PREFERENCES)
-            raise UnknownMetric(f"-m {text} is no measure of preferences.{near} -m prefs has six of them")
+            raise UnknownMetric(
+                f"-m {text} is no measure of preferences.{near} -m prefs has six of them"
+            )
         wanted.update(OF_PREFERENCES.get(text, (text,)))
     rows = preferences_of(arguments, judged, run)
     n, counts = len(rows), PREFERENCES[:3]
     if norms is not None:
         for row in rows:
-            scores = {name: z_score(row[name], norms.get((row["query_id"], name))) for name in PREFERENCES}
+            scores = {
+                name: z_score(row[name], norms.get((row["query_id"], name))) for name in PREFERENCES
+            }
             row.update(scores)
     totals = {name: in_order(row[name] for row in rows) for name in PREFERENCES}
     means = {name: total if name in counts else total / n for name, total in totals.items()}
@@ -268,7 +301,9 @@ def of_preferences(
     names = [name for name in (*OF_THE_RUN, *PREFERENCES) if name in wanted]
     each = ((name, row) for row in rows for name in names if name in row)
     whole = {*counts, "num_q"}
-    printed = [printed_line(name, row, whole=name in whole, z=norms is not None) for name, row in each]
+    printed = [
+        printed_line(name, row, whole=name in whole, z=norms is not None) for name, row in each
+    ]
     return Outcome("\n".join(printed) or None)
 
 
@@ -284,7 +319,9 @@ def preferences_of(arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame
     ranker = rf.rank(table).on(ties="doc_asc", depth=arguments.Max_retrieved_per_topic)
     groups = GROUPS[arguments.Rel_info_format]
     with of_file(arguments.qrels):
-        found = ranker.preferences.evaluate(*PREFERENCES, **dict(zip(("group", "subgroup"), groups, strict=False)))
+        found = ranker.preferences.evaluate(
+            *PREFERENCES, **dict(zip(("group", "subgroup"), groups, strict=False))
+        )
     return found.sort("query_id").to_dicts()
 
 
@@ -325,11 +362,19 @@ def refuse_other_format(name: str, *, by_group: bool) -> None:
 
 def refuse_parameters(name: str, parameters: str, text: str) -> None:
     """Refuse parameters that are no numbers."""
-    if parameters and not all(map(NUMBER.fullmatch, re.split("[,=]", parameters.removeprefix("p=")))):
-        raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
+    if parameters and not all(
+        map(NUMBER.fullmatch, re.split("[,=]", parameters.removeprefix("p=")))
+    ):
+        raise InvalidOption(
+            f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10"
+        )
     ranked = parameters and name in MEASURES and MEASURES[name].defaults
-    if ranked and not all(re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")):
-        raise InvalidOption(f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10")
+    if ranked and not all(
+        re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")
+    ):
+        raise InvalidOption(
+            f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10"
+        )
 
 
 def lines_of_measure(measure: Measure, parameters: str, labels: list[int]) -> Iterator[Line]:
@@ -369,9 +414,14 @@ def gains(name: str, parameters: str, labels: list[int]) -> str:
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")
         if not gain:
-            raise InvalidOption(f"{pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9")
+            raise InvalidOption(
+                f"{pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9"
+            )
         if float(label) < 0:
-            raise InvalidOption(f"{name}.{parameters}: a document of label {label} is not judged, and has no gain here")
+            raise InvalidOption(
+                f"{name}.{parameters}: a document of label {label} is not judged, and has no "
+                "gain here"
+            )
         of_label[float(label)] = float(gain)
     return "{" + ",".join(f"{label:g}:{gain!r}" for label, gain in of_label.items()) + "}"
 

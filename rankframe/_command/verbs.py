@@ -75,11 +75,22 @@ def evaluate(arguments: Namespace) -> Outcome:
     $ zcat bm25.run.gz | rankframe evaluate - --qrels qrels.txt
     """
     by, metrics, trec = arguments.by, reading.metrics_of(arguments), arguments.format == "trec"
-    refuse((trec and by is not None, "--format trec has no room for --by; write another format, as --format csv"))
+    refuse(
+        (
+            trec and by is not None,
+            "--format trec has no room for --by; write another format, as --format csv",
+        )
+    )
     ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *metrics)
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
     _refuse_ratios(arguments, setup, metrics)
-    refuse((trec and named, "--format trec has no room for the names of several runs; write another, as --format csv"))
+    refuse(
+        (
+            trec and named,
+            "--format trec has no room for the names of several runs; write another, as "
+            "--format csv",
+        )
+    )
     with Progress("evaluating"):
         scores = runs.each(table, setup, lambda of_run: ranker._with(of_run).evaluate(*metrics))
     calls = {name: call for call in calls_of(*metrics) for name in names_of(setup, call)}
@@ -89,10 +100,14 @@ def evaluate(arguments: Namespace) -> Outcome:
     if trec:
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
         counts = [name for name, call in calls.items() if call.metric.summary == "sum"]
-        return Outcome("\n".join(in_trec(scores.drop(RUN), of_all, counts, queries=arguments.per_query)))
+        return Outcome(
+            "\n".join(in_trec(scores.drop(RUN), of_all, counts, queries=arguments.per_query))
+        )
     key = [RUN_OF_TABLE] if named else []
     if by is not None:
-        refuse_names(["query_id", *key, *([] if arguments.per_query else ["queries"]), *calls], [by], "--by")
+        refuse_names(
+            ["query_id", *key, *([] if arguments.per_query else ["queries"]), *calls], [by], "--by"
+        )
         slices = table.select("query_id", by).unique()
         scores = scores.join(slices, on="query_id", how="left", maintain_order="left")
         scores = scores.select(RUN, "query_id", by, pl.exclude(RUN, "query_id", by))
@@ -100,11 +115,15 @@ def evaluate(arguments: Namespace) -> Outcome:
         return Outcome(OutputTable(scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)))
     of_runs = scores.partition_by(RUN, maintain_order=True, as_dict=True).items()
     parts = ((means(part, calls, by), run) for (run,), part in of_runs)
-    averaged = pl.concat(part.select(*(pl.lit(run).alias(name) for name in key), pl.all()) for part, run in parts)
+    averaged = pl.concat(
+        part.select(*(pl.lit(run).alias(name) for name in key), pl.all()) for part, run in parts
+    )
     if not key or by is not None or arguments.format not in FOR_PEOPLE:
         return Outcome(OutputTable(averaged))
     counted = queries_of(averaged.select(n_queries="queries").to_dicts())
-    return Outcome(OutputTable(averaged.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
+    return Outcome(
+        OutputTable(averaged.pivot("metric", index=key, values="mean"), [f"Means over {counted}."])
+    )
 
 
 def _refuse_ratios(arguments: Namespace, setup: Setup, metrics: Sequence[Request | Call]) -> None:
@@ -113,10 +132,15 @@ def _refuse_ratios(arguments: Namespace, setup: Setup, metrics: Sequence[Request
         averaged(metrics, "", setup)
 
 
-def _numbers(calls: Mapping[str, Call], how: Callable[[Mean, pl.Expr], pl.Expr]) -> dict[str, pl.Expr]:
+def _numbers(
+    calls: Mapping[str, Call], how: Callable[[Mean, pl.Expr], pl.Expr]
+) -> dict[str, pl.Expr]:
     """Each column as one number; null for texts, which have none."""
     of = {name: Mean.of(call) for name, call in calls.items() if call.metric.dtype == pl.Float64}
-    return {name: how(of[name], pl.col(name)) if name in of else pl.lit(None, pl.Float64) for name in calls}
+    return {
+        name: how(of[name], pl.col(name)) if name in of else pl.lit(None, pl.Float64)
+        for name in calls
+    }
 
 
 def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl.DataFrame:
@@ -125,7 +149,9 @@ def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl
     if by:
         return scores.group_by(by).agg(pl.len().alias("queries"), **sums).sort(by, nulls_last=True)
     columns = list(sums), scores.select(**sums).row(0), scores.select(pl.col(*sums).count()).row(0)
-    return pl.DataFrame(columns, schema={"metric": pl.String, "mean": pl.Float64, "queries": pl.Int64}, orient="col")
+    return pl.DataFrame(
+        columns, schema={"metric": pl.String, "mean": pl.Float64, "queries": pl.Int64}, orient="col"
+    )
 
 
 def in_trec(
@@ -138,8 +164,12 @@ def in_trec(
             raise InvalidOption(f"query_id {query!r} {what}; write --format json")
         for row in scores.sort(pl.col("query_id").cast(pl.String)).iter_rows(named=True):
             query = row.pop("query_id")
-            yield from (trec_line(name, query, value, whole=name in counts) for name, value in row.items())
-    yield from (trec_line(name, "all", value, whole=name in counts) for name, value in of_all.items())
+            yield from (
+                trec_line(name, query, value, whole=name in counts) for name, value in row.items()
+            )
+    yield from (
+        trec_line(name, "all", value, whole=name in counts) for name, value in of_all.items()
+    )
 
 
 def trec_line(name: str, query: object, value: object, *, whole: bool) -> str:
@@ -150,7 +180,13 @@ def trec_line(name: str, query: object, value: object, *, whole: bool) -> str:
     return f"{name:<22}\t{query}\t{shown}"
 
 
-@command(options={"--to": {"type": POSITIVE}}, files="+", metrics=("ndcg",), pictures=PICTURES, flattens=True)
+@command(
+    options={"--to": {"type": POSITIVE}},
+    files="+",
+    metrics=("ndcg",),
+    pictures=PICTURES,
+    flattens=True,
+)
 def curve(arguments: Namespace) -> Outcome:
     """Metrics at every rank, as numbers or as a picture.
 
@@ -168,15 +204,27 @@ def curve(arguments: Namespace) -> Outcome:
         no_curve = "so it has no curve; take another metric, as -m ndcg"
         refuse(
             ("k" not in call.metric.parameters, f"{call.text} takes no cutoff, {no_curve}"),
-            (call.cutoff, f"{call.text!r} names a cutoff, and a curve shows all; give the last rank with --to"),
+            (
+                call.cutoff,
+                f"{call.text!r} names a cutoff, and a curve shows all; give the last rank "
+                "with --to",
+            ),
             (call.metric.dtype != pl.Float64, f"{call.text} is no number, {no_curve}"),
         )
     bounds = arguments.unjudged == "bounds" and not drawn
     of_pictures = {"background": arguments.background, "title": arguments.title}
     for name, given in of_pictures.items():
-        refuse((given is not None and not drawn, f"--{name} is that of a picture. Name its file too: -o curve.png"))
+        refuse(
+            (
+                given is not None and not drawn,
+                f"--{name} is that of a picture. Name its file too: -o curve.png",
+            )
+        )
     of_bounds = "bounds have no curve; set another rule: --unjudged nonrelevant"
-    refuse((drawn and arguments.per_query, "a picture shows means. Leave --per-query out, or -o"), (bounds, of_bounds))
+    refuse(
+        (drawn and arguments.per_query, "a picture shows means. Leave --per-query out, or -o"),
+        (bounds, of_bounds),
+    )
     ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *(call.text for call in calls))
     if drawn:
         with Progress("drawing"):
@@ -185,25 +233,44 @@ def curve(arguments: Namespace) -> Outcome:
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
     _refuse_ratios(arguments, setup, calls)
     with Progress("evaluating"):
-        table = by_rank(table, setup, runs, calls, arguments.to or min(RANKS, deepest(in_memory(table, setup), runs)))
+        table = by_rank(
+            table,
+            setup,
+            runs,
+            calls,
+            arguments.to or min(RANKS, deepest(in_memory(table, setup), runs)),
+        )
     if not arguments.per_query:
         key = [name for name in ("run", "rank") if name in table.columns]
         averaged = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
         table = table.group_by(key, maintain_order=True).agg(**averaged)
-    return Outcome(OutputTable(table.rename(flat_names(call.text for call in calls)) if arguments.flat else table))
+    return Outcome(
+        OutputTable(
+            table.rename(flat_names(call.text for call in calls)) if arguments.flat else table
+        )
+    )
 
 
-def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:
+def by_rank(
+    table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int
+) -> pl.DataFrame:
     """A row per run, query and rank, with a column per metric."""
     at = {(call, k): call.with_defaults({"k": k}) for k in range(1, last + 1) for call in calls}
     found = values(table, setup, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
     columns = {k: {x.text: pl.col(at[x, k].text) for x in calls} for k in range(1, last + 1)}
-    rows = pl.concat(found.select("#query", RUN, "query_id", rank=pl.lit(k), **of_k) for k, of_k in columns.items())
+    rows = pl.concat(
+        found.select("#query", RUN, "query_id", rank=pl.lit(k), **of_k)
+        for k, of_k in columns.items()
+    )
     rows = rows.sort(pl.col("#query").min().over(RUN), "#query", "rank")
-    return rows.select(*([pl.col(RUN).alias("run")] if runs.columns else []), pl.exclude("#query", RUN))
+    return rows.select(
+        *([pl.col(RUN).alias("run")] if runs.columns else []), pl.exclude("#query", RUN)
+    )
 
 
-def picture(ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], arguments: Namespace) -> bytes:
+def picture(
+    ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], arguments: Namespace
+) -> bytes:
     """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
     background = background_of("white" if arguments.background is None else arguments.background)
@@ -212,7 +279,11 @@ def picture(ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], argume
     vl_convert, drawing = load("vl_convert", "plot"), chart.to_dict()
     kind = arguments.target.suffix.lower()
     if kind != ".html":
-        drawn = vl_convert.vegalite_to_png(drawing, scale=2) if kind == ".png" else vl_convert.vegalite_to_svg(drawing)
+        drawn = (
+            vl_convert.vegalite_to_png(drawing, scale=2)
+            if kind == ".png"
+            else vl_convert.vegalite_to_svg(drawing)
+        )
         return drawn if isinstance(drawn, bytes) else str(drawn).encode()
     page: str = vl_convert.vegalite_to_html(drawing, bundle=True)
     return page.replace("<head>", HEAD.replace("BACKGROUND", background), 1).encode()
@@ -224,7 +295,9 @@ LINES = get_args(Style)
 TREC = {".run": "trec", ".trec": "trec", ".txt": "trec", ".gz": "trec"}
 """The endings of files that hold a run."""
 
-HELP_OF_BUDGETS = f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated"
+HELP_OF_BUDGETS = (
+    f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated"
+)
 BUDGET = {"dest": "budgets", "action": "append", "help": HELP_OF_BUDGETS}
 
 
@@ -278,8 +351,12 @@ def gate(arguments: Namespace) -> Outcome:
     """
     state: dict[str, Any] = {}
     if (path := arguments.sequential) is not None:
-        state["sequential"] = pl.read_json(path, infer_schema_length=None) if as_path(path).is_file() else True
-    verdict = reading.answered(arguments, "comparing", budgets_of(arguments), **first_run(arguments), **state)
+        state["sequential"] = (
+            pl.read_json(path, infer_schema_length=None) if as_path(path).is_file() else True
+        )
+    verdict = reading.answered(
+        arguments, "comparing", budgets_of(arguments), **first_run(arguments), **state
+    )
     if state:
         write_whole(as_path(path), verdict.state.write_json().encode())
     code = 0 if verdict else 1
@@ -293,7 +370,9 @@ def gate(arguments: Namespace) -> Outcome:
 
 def first_run(arguments: Namespace) -> dict[str, Any]:
     """The baseline of a gate unless another one is named: of several files, the first."""
-    return {"baseline": reading.names_of_runs(arguments.files)[0]} if len(arguments.files) > 1 else {}
+    return (
+        {"baseline": reading.names_of_runs(arguments.files)[0]} if len(arguments.files) > 1 else {}
+    )
 
 
 def budgets_of(arguments: Namespace) -> dict[str, float]:
@@ -304,7 +383,9 @@ def budgets_of(arguments: Namespace) -> dict[str, float]:
         try:
             budget = float(number if metric else "")
         except ValueError:
-            raise InvalidOption(f"--budget {text}: write a metric and a number, as --budget ndcg@10=0.01") from None
+            raise InvalidOption(
+                f"--budget {text}: write a metric and a number, as --budget ndcg@10=0.01"
+            ) from None
         if metric in budgets:
             raise InvalidOption(f"--budget {metric} is given twice; give each metric one budget")
         budgets[metric] = budget
@@ -336,7 +417,9 @@ def reliability(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(found.table, result=found))
 
 
-@command(options={"--metric": {"default": "ndcg@10"}}, files="*", verb=CollectionVerbs.label_agreement)
+@command(
+    options={"--metric": {"default": "ndcg@10"}}, files="*", verb=CollectionVerbs.label_agreement
+)
 def label_agreement(arguments: Namespace) -> Outcome:
     """How far judges agree, and whether they put runs in one order.
 
@@ -354,7 +437,10 @@ def label_agreement(arguments: Namespace) -> Outcome:
         found = reading.answered(arguments, "comparing judges", *arguments.labels.split(","))
     else:
         paths = arguments.tables.split(",")
-        each = [reading.judgments_of(Namespace(**{**vars(arguments), "qrels": path})).table for path in paths]
+        each = [
+            reading.judgments_of(Namespace(**{**vars(arguments), "qrels": path})).table
+            for path in paths
+        ]
         tables = dict(zip(reading.names_of_runs(paths), each, strict=True))
         found = reading.ranker(each[0], arguments).collection.label_agreement(
             tables=tables, **reading.values_of(arguments)
@@ -404,10 +490,14 @@ def report(arguments: Namespace) -> Outcome:
     """
     target, metrics = writable(arguments.output, ENDINGS), reading.metrics_of(arguments)
     options = reading.values_of(arguments)
-    of_gate = first_run(arguments) | {x: options[x] for x in ("baseline", "resamples", "seed") if x in options}
+    of_gate = first_run(arguments) | {
+        x: options[x] for x in ("baseline", "resamples", "seed") if x in options
+    }
     budgets: Any = budgets_of(arguments) if arguments.budgets else {}
     also = reading.reads_of(arguments, PolarsRanker.gate, budgets, **of_gate) if budgets else set()
-    ranker, runs = reading.ranked(arguments, PolarsRanker.report, target, *metrics, also=also, **options)
+    ranker, runs = reading.ranked(
+        arguments, PolarsRanker.report, target, *metrics, also=also, **options
+    )
     with Progress("writing the report"):
         verdict = ranker.gate(budgets, **runs, **of_gate) if budgets else None
         return Outcome(str(ranker.report(target, *metrics, **runs, **options, gate=verdict)))
@@ -460,12 +550,16 @@ def fuse(arguments: Namespace) -> Outcome:
     fused = reading.answered(arguments, "fusing", arguments.method, labels=False)
     if arguments.format != "trec":
         order = pl.col("row").min().over("query_id"), "score", "doc_id"
-        best_first = fused.with_row_index("row").sort(*order, descending=[False, True, True], nulls_last=True)
+        best_first = fused.with_row_index("row").sort(
+            *order, descending=[False, True, True], nulls_last=True
+        )
         return Outcome(OutputTable(best_first.drop("row")))
     return as_lines(arguments, rf.write_run, fused, run="fused")
 
 
-def as_lines(arguments: Namespace, write: Callable[..., None], table: pl.DataFrame, **options: Any) -> Outcome:
+def as_lines(
+    arguments: Namespace, write: Callable[..., None], table: pl.DataFrame, **options: Any
+) -> Outcome:
     """The lines that a function writes of a table, in the file if there is one."""
     text = BytesIO()
     write(table, arguments.target or text, **options)
@@ -473,7 +567,10 @@ def as_lines(arguments: Namespace, write: Callable[..., None], table: pl.DataFra
 
 
 @command(
-    options={"--method": {"action": "append", "required": True}, "--metric": {"default": "ndcg@10"}},
+    options={
+        "--method": {"action": "append", "required": True},
+        "--metric": {"default": "ndcg@10"},
+    },
     files="+",
     verb=PolarsRanker.tune,
 )
@@ -552,7 +649,9 @@ def findings(arguments: Namespace) -> pl.DataFrame:
         reads = reading.reads_of(arguments, PolarsRanker.evaluate)
         joined = reading.join(arguments, run, qrels, reads, judged_only="keep", run_only="drop")
         found = _found(reading.ranker(joined, arguments))
-    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported of the two files
+    known = pair.select(
+        "query_id", problem=pl.lit("nothing retrieved")
+    )  # reported of the two files
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     return pl.concat([pair, found], how="diagonal_relaxed")
 
@@ -578,7 +677,10 @@ def conventions(arguments: Namespace) -> Outcome:
     incomplete = arguments.observed is not None and not (run and arguments.explain)
     refuse(
         (len(run) > 1, "conventions looks at one RUN. Leave the others out"),
-        (incomplete, "--observed goes with a run and a metric: RUN --qrels QRELS --explain ndcg@10"),
+        (
+            incomplete,
+            "--observed goes with a run and a metric: RUN --qrels QRELS --explain ndcg@10",
+        ),
         (arguments.explain and asked is not None, "--explain names the metric. Leave -m out"),
         (lone, "--qrels and -m go with a run: rankframe conventions RUN --qrels QRELS -m ndcg@10"),
     )
@@ -588,15 +690,25 @@ def conventions(arguments: Namespace) -> Outcome:
         if not people:
             return Outcome(OutputTable(found))
         rows = found.filter(pl.col("says") != "").select("tool", "says").rows()
-        sentences = [text if "difference" in found.columns else f"{tool}: {text}" for tool, text in rows]
+        sentences = [
+            text if "difference" in found.columns else f"{tool}: {text}" for tool, text in rows
+        ]
         return Outcome(OutputTable(found.drop("says", "note"), [*sentences, *notes_of(found)]))
     if run:
-        table = of_run(arguments, [call.text for call in calls_of(*reading.metrics_of(arguments))]).drop("says")
+        table = of_run(
+            arguments, [call.text for call in calls_of(*reading.metrics_of(arguments))]
+        ).drop("says")
     else:
-        rows = [row for tool, convention in CONVENTIONS.items() for row in rows_of(tool, convention)]
-        table = pl.DataFrame(rows, orient="row", schema=["tool", "policies", "options", "metrics", "note"])
+        rows = [
+            row for tool, convention in CONVENTIONS.items() for row in rows_of(tool, convention)
+        ]
+        table = pl.DataFrame(
+            rows, orient="row", schema=["tool", "policies", "options", "metrics", "note"]
+        )
         if people:  # one column for both kinds of settings, so that rows fit 80 letters
-            both = pl.concat_list("policies", "options").list.eval(pl.element().filter(pl.element() != ""))
+            both = pl.concat_list("policies", "options").list.eval(
+                pl.element().filter(pl.element() != "")
+            )
             table = table.select("tool", both.list.join(", ").alias("settings"), "metrics", "note")
     if not people:
         return Outcome(OutputTable(table))
@@ -615,7 +727,10 @@ def rows_of(tool: str, convention: Convention) -> list[tuple[str, ...]]:
     rows: dict[tuple[str, str], list[str]] = {}
     for name, settings in convention.metrics.items():
         of_metric = {**rf.METRICS, **rf.CATALOG_METRICS}[name].parameters
-        policies = {**convention.policies, **{key: x for key, x in settings.items() if key not in of_metric}}
+        policies = {
+            **convention.policies,
+            **{key: x for key, x in settings.items() if key not in of_metric},
+        }
         options = {key: x for key, x in settings.items() if key in of_metric}
         rows.setdefault((listed(policies), listed(options)), []).append(name)
     return [(tool, *how, " ".join(names), convention.note) for how, names in rows.items()]
@@ -663,9 +778,15 @@ def convert(arguments: Namespace) -> Outcome:
     of_one = "--format trec holds one run. Name its column with --score instead of --runs"
     no_run = f"--format {kind} holds judgments alone. Name them with --qrels; leave RUN out"
     refuse(
-        (not runs and qrels is None, "name what to convert: a run, judgments as --qrels QRELS, or both"),
+        (
+            not runs and qrels is None,
+            "name what to convert: a run, judgments as --qrels QRELS, or both",
+        ),
         (runs and kind in OF_JUDGMENTS and kind != "trec", no_run),
-        (runs and kind == "trec" and qrels, "--format trec has no place for labels. Leave --qrels out"),
+        (
+            runs and kind == "trec" and qrels,
+            "--format trec has no place for labels. Leave --qrels out",
+        ),
         (arguments.runs and kind == "trec", of_one),
     )
     table = whole_labels(run_table(arguments) if runs else reading.judgments_of(arguments).table)
@@ -685,7 +806,9 @@ def run_table(arguments: Namespace) -> pl.DataFrame:
     if arguments.rank is not None:  # --rank named a column of ranks in place of scores
         table = table.with_columns(score=1 / pl.col("score"))
     if "run" in table.columns and len(tags := table["run"].drop_nulls().unique()) == 1:
-        table = table.with_columns(pl.col("run").fill_null(tags[0]))  # of judged documents that the run missed
+        table = table.with_columns(
+            pl.col("run").fill_null(tags[0])
+        )  # of judged documents that the run missed
     return table
 
 

@@ -33,7 +33,9 @@ FormatName: TypeAlias = Literal[
 
 
 def from_tool(file: SourceFile, *, tool: str, usual: str) -> FileRows:
-    """A table with the header of a tool, stored as the file's ending says, or as the `usual` format."""
+    """A table with the header of a tool, stored as the file's ending says, or as the `usual`
+    format.
+    """
     stored = FORMATS[SUFFIXES.get(suffix_of(file.name), usual)]
     return stored.read(replace(file, format=stored), tool)
 
@@ -58,8 +60,12 @@ def is_json(start: Start) -> bool:
 
 
 def is_json_lines(start: Start) -> bool:
-    """Whether a file starts with two objects; one object never has } at the end of a line and { at the start of the next."""
-    return is_json(start) and start.lines[0].endswith("}") and "".join(start.lines[1:]).startswith("{")
+    """Whether a file starts with two objects; one object never has } at the end of a line and { at
+    the start of the next.
+    """
+    return (
+        is_json(start) and start.lines[0].endswith("}") and "".join(start.lines[1:]).startswith("{")
+    )
 
 
 def of_tool(tool: str, usual: str, separator: str, writer: writable.Writer) -> FileFormat:
@@ -68,21 +74,31 @@ def of_tool(tool: str, usual: str, separator: str, writer: writable.Writer) -> F
     return FileFormat(tool, partial(from_tool, tool=tool, usual=usual), known=known, write=writer)
 
 
-def of_json(name: str, kind: Callable[[json_rows.JsonText], FileRows], **options: Any) -> FileFormat:
+def of_json(
+    name: str, kind: Callable[[json_rows.JsonText], FileRows], **options: Any
+) -> FileFormat:
     """The row of a JSON object of one kind."""
     return FileFormat(name, partial(json_rows.from_object, read=kind), content="text", **options)
 
 
-NDJSON = FileFormat("ndjson", from_table, (".ndjson", ".jsonl"), is_json_lines, scan=read.scan_ndjson, objects=True)
+NDJSON = FileFormat(
+    "ndjson", from_table, (".ndjson", ".jsonl"), is_json_lines, scan=read.scan_ndjson, objects=True
+)
 ROWS = (
     FileFormat("trec", read.from_lines, write=writable.TREC),
     FileFormat("prefs", from_preferences),
     FileFormat("csv", from_table, (".csv",), scan=read.scan_csv, separator=","),
     FileFormat("tsv", from_table, (".tsv",), scan=read.scan_csv, separator="\t"),
     NDJSON,
-    FileFormat("parquet", from_table, (".parquet", ".pq"), scan=read.scan_parquet, content="binary"),
-    FileFormat("ipc", from_table, (".arrow", ".feather", ".ipc"), scan=read.scan_ipc, content="binary"),
-    FileFormat("json", json_rows.from_json, known=is_json, scan=json_rows.scan_json, content="text"),
+    FileFormat(
+        "parquet", from_table, (".parquet", ".pq"), scan=read.scan_parquet, content="binary"
+    ),
+    FileFormat(
+        "ipc", from_table, (".arrow", ".feather", ".ipc"), scan=read.scan_ipc, content="binary"
+    ),
+    FileFormat(
+        "json", json_rows.from_json, known=is_json, scan=json_rows.scan_json, content="text"
+    ),
     of_json("rank_eval", json_rows.rank_eval, write=writable.RANK_EVAL),
     of_json("mteb", json_rows.dictionary),
     of_tool("beir", "tsv", "\t", writable.BEIR),
@@ -106,21 +122,32 @@ def rows(
 ) -> FileRows:
     """The rows of a file of any format; for the options see `SourceFile`.
 
-    A column that `columns` renames to one of `must` has to exist, even if a column has the default name.
+    A column that `columns` renames to one of `must` has to exist, even if a column has the default
+    name.
     """
     kind = label_dtype if isinstance(label_dtype, type) else type(label_dtype)
     a_type = issubclass(kind, pl.DataType)
-    if not a_type or not (label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String):
-        raise InvalidOption(f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, or pl.String")
+    if not a_type or not (
+        label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String
+    ):
+        raise InvalidOption(
+            f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, or pl.String"
+        )
     if format in (None, "beir") and not layout.of_run and beir_folder(source):
         path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
-        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype)
-        return replace(found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left"))
+        found = rows(
+            path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype
+        )
+        return replace(
+            found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left")
+        )
     name, content = named_content(source, layout.reader)
     suffix = suffix_of(name)
     row = FORMATS[format or SUFFIXES.get(suffix, "trec")]
     if row.content != "binary" and not isinstance(content, bytes) and Path(content).is_dir():
-        raise InvalidOption(f"{name!r} is a folder, and none of BEIR's judgments; name a file in it")
+        raise InvalidOption(
+            f"{name!r} is a folder, and none of BEIR's judgments; name a file in it"
+        )
     numeric: dict[str, DType] = {"score": pl.Float64(), "label": label_dtype, "rank": pl.Int64()}
     file = SourceFile(name, content, row, layout, numeric, columns or {}, must)
     with file.as_invalid_data():
@@ -133,20 +160,28 @@ def rows(
 
 
 def recognised(start: str, suffix: str, layout: Layout) -> FileFormat:
-    """The format of a file without a known ending, by its first lines: TREC text if it is no other."""
+    """The format of a file without a known ending, by its first lines: TREC text if it is no
+    other.
+    """
     lines = list(islice(filter(None, (line.strip(" \t\r") for line in start.split("\n"))), 2))
     of_file = Start(suffix, lines, layout)
-    fits = (row for row in FORMATS.values() if lines and row.known is not None and row.known(of_file))
+    fits = (
+        row for row in FORMATS.values() if lines and row.known is not None and row.known(of_file)
+    )
     return next(fits, FORMATS["trec"])
 
 
 def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
-    """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of the queries."""
+    """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of
+    the queries.
+    """
     splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     split = "test" if len(splits) > 1 else next(iter(splits), "test")
     if split not in splits:
         known = ", ".join(splits) or "no split"
-        raise InvalidOption(f"{spelled(str(folder / 'qrels'))} has {known}, and no test.tsv; name one of its files")
+        raise InvalidOption(
+            f"{spelled(str(folder / 'qrels'))} has {known}, and no test.tsv; name one of its files"
+        )
     texts = folder / "queries.jsonl"
     schema = {"_id": pl.String(), "text": pl.String()}
     table = pl.DataFrame(schema=schema)
@@ -156,5 +191,7 @@ def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
             table = pl.read_ndjson(texts.read_bytes(), schema=schema)
         again = table.filter(pl.col("_id").is_duplicated())
         if not again.is_empty():
-            raise InvalidData(f"{file.name}: several queries have the _id {again[0, 0]!r}; keep one of them")
+            raise InvalidData(
+                f"{file.name}: several queries have the _id {again[0, 0]!r}; keep one of them"
+            )
     return splits[split], table.lazy().rename({"_id": "query_id", "text": "query_text"})

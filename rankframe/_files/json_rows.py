@@ -1,4 +1,6 @@
-"""The rows of JSON files: requests and responses of ``_rank_eval``, and dictionaries such as mteb's predictions."""
+"""The rows of JSON files: requests and responses of ``_rank_eval``, and dictionaries such as mteb's
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,12 @@ LEVELS = ("subset", "split", "query_id")
 
 
 class JsonText:
-    """A JSON text, in which an object whose members are numbers is a range of rows, {document: number}.
+    """A JSON text, in which an object whose members are numbers is a range of rows, {document:
+    number}.
 
-    These become columns while the text is read, and documents of _rank_eval tuples, so that only one query's documents are
-    objects at a time. A number is the bytes as which it is written, and is parsed as the numbers of other text are.
+    These become columns while the text is read, and documents of _rank_eval tuples, so that only
+    one query's documents are objects at a time. A number is the bytes as which it is written, and
+    is parsed as the numbers of other text are.
     """
 
     def __init__(self, file: SourceFile, text: str) -> None:
@@ -46,7 +50,9 @@ class JsonText:
         self.batches = [pl.DataFrame(schema={"doc_id": pl.String, "number": pl.String})]
         self.docs: list[str] = []
         self.numbers: list[bytes] = []
-        kinds: dict[str, Any] = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), str.encode)
+        kinds: dict[str, Any] = dict.fromkeys(
+            ("parse_float", "parse_int", "parse_constant"), str.encode
+        )
         try:
             self.value: Any = json.loads(text, object_pairs_hook=self._object, **kinds)
         except (json.JSONDecodeError, RecursionError) as error:  # thousands of lists in lists
@@ -60,7 +66,9 @@ class JsonText:
             raise InvalidData(f"{self.file.name}: an object has {twice!r} twice; keep one of them")
         name = "ratings" if "ratings" in members else "hits"
         if isinstance(members.get(name), list):
-            with suppress(AttributeError, KeyError, TypeError):  # rank_eval refuses what stays a list
+            with suppress(
+                AttributeError, KeyError, TypeError
+            ):  # rank_eval refuses what stays a list
                 members[name] = tuple(rated(members) if name == "ratings" else hits(members))
         if not pairs or type(pairs[0][1]) is not bytes or {*map(type, members.values())} != {bytes}:
             return members
@@ -78,7 +86,9 @@ class JsonText:
 
     def _close(self) -> None:
         texts = pl.Series(self.numbers, dtype=pl.Binary).cast(pl.String)
-        self.batches.append(pl.DataFrame({"doc_id": pl.Series(self.docs, dtype=pl.String), "number": texts}))
+        self.batches.append(
+            pl.DataFrame({"doc_id": pl.Series(self.docs, dtype=pl.String), "number": texts})
+        )
         self.docs, self.numbers = [], []
 
 
@@ -91,8 +101,14 @@ def from_json(file: SourceFile) -> FileRows:
         if is_rank_eval(found):
             return rank_eval(json_text)
         name, value = next(iter(found.items()), ("", {})) if isinstance(found, dict) else ("", None)
-        if name in BY_COLUMN and sum(x in BY_COLUMN and isinstance(found[x], dict | list | range) for x in found) > 1:
-            raise InvalidData(f"{file.name}: this JSON object has a member for each column; write one for each row")
+        if (
+            name in BY_COLUMN
+            and sum(x in BY_COLUMN and isinstance(found[x], dict | list | range) for x in found) > 1
+        ):
+            raise InvalidData(
+                f"{file.name}: this JSON object has a member for each column; write one for "
+                "each row"
+            )
         if isinstance(value, dict | range):
             return dictionary(json_text)
     return from_table(replace(file, content=text.encode()))
@@ -110,13 +126,17 @@ def scan_json(file: SourceFile, text: list[str]) -> pl.LazyFrame:
 
 def with_numbers(file: SourceFile, table: pl.DataFrame) -> FileRows:
     """The rows of a table, after a check of its numbers, with its columns renamed."""
-    texts: dict[str, pl.Expr] = {name: pl.col(name) for name in ("score", "label") if name in table.columns}
+    texts: dict[str, pl.Expr] = {
+        name: pl.col(name) for name in ("score", "label") if name in table.columns
+    }
     values, faults = numbers(texts, file.numeric)
     wrong = table.select("doc_id", "query_id", fault=pl.coalesce(*faults)).drop_nulls("fault")
     for doc, query, fault in wrong.head(1).iter_rows():
         raise InvalidData(f"{file.name}: {fault}: document {doc!r} of query {query!r}")
     renames = {old: new for old, new in file.columns.items() if old in table.columns}
-    return FileRows(file, renamed(table.lazy().with_columns(**values), renames, table.columns), table.columns)
+    return FileRows(
+        file, renamed(table.lazy().with_columns(**values), renames, table.columns), table.columns
+    )
 
 
 # _rank_eval of Elasticsearch and OpenSearch
@@ -127,34 +147,57 @@ def is_rank_eval(found: Any) -> bool:
     if not isinstance(found, dict):
         return False
     details = found.get("details")
-    response = isinstance(details, dict) and all(isinstance(x, dict) and x for x in details.values())
+    response = isinstance(details, dict) and all(
+        isinstance(x, dict) and x for x in details.values()
+    )
     return response or isinstance(found.get("requests"), list)
 
 
 def rank_eval(text: JsonText) -> FileRows:
-    """The ratings of a request, or the hits of a response with their ratings, then the unrated documents."""
+    """The ratings of a request, or the hits of a response with their ratings, then the unrated
+    documents.
+    """
     file, found, of_run = text.file, text.value, text.file.layout.of_run
     if not is_rank_eval(found):
-        raise InvalidData(f"{file.name}: this JSON has neither 'requests' nor 'details', as that of _rank_eval has")
+        raise InvalidData(
+            f"{file.name}: this JSON has neither 'requests' nor 'details', as that of "
+            "_rank_eval has"
+        )
     if is_request := isinstance(found.get("requests"), list):
         if of_run:
-            raise InvalidData(f"{file.name}: a request of _rank_eval holds ratings; read it by read_qrels")
+            raise InvalidData(
+                f"{file.name}: a request of _rank_eval holds ratings; read it by read_qrels"
+            )
         parts = [(x.get("id") if isinstance(x, dict) else None, x) for x in found["requests"]]
     else:
         parts = [*found["details"].items()]
     rows: dict[str, Any] = {}
     for query, part in parts:
         if not isinstance(query, str) or query in rows:
-            raise InvalidData(f"{file.name}: a request has the 'id' {query!r}; each needs a text of its own")
-        found_rows = part.get("ratings" if is_request else "hits") if isinstance(part, dict) else None
+            raise InvalidData(
+                f"{file.name}: a request has the 'id' {query!r}; each needs a text of its own"
+            )
+        found_rows = (
+            part.get("ratings" if is_request else "hits") if isinstance(part, dict) else None
+        )
         rows[query] = () if is_request and found_rows is None else found_rows
         if not isinstance(rows[query], tuple):
-            texts = "objects with the texts '_id' and '_index', and numbers as '_score' and 'rating'"
+            texts = (
+                "objects with the texts '_id' and '_index', and numbers as '_score' and 'rating'"
+            )
             raise InvalidData(f"{file.name}: the documents of query {query!r} must be {texts}")
     if failed := found.get("failures"):
         names = ", ".join(map(repr, [*failed][:3]))
-        warn(f"{file.name}: {len(failed):,} requests failed, and their queries are left out: {names}")
-    schema = {"doc_id": pl.String, "score": pl.Binary, "label": pl.Binary, "rank": pl.Int64, "index": pl.String}
+        warn(
+            f"{file.name}: {len(failed):,} requests failed, and their queries are left out: {names}"
+        )
+    schema = {
+        "doc_id": pl.String,
+        "score": pl.Binary,
+        "label": pl.Binary,
+        "rank": pl.Int64,
+        "index": pl.String,
+    }
     flat = [(query, row) for query, of_query in rows.items() for row in of_query or NOTHING]
     columns = zip(*(row for _, row in flat), strict=True) if flat else [()] * len(schema)
     table = pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
@@ -182,13 +225,19 @@ def document(given: Any, score: Any = None, label: Any = None, rank: int | None 
     """The row of a document; TypeError if a member is of another type."""
     doc, index = given["_id"], given.get("_index")
     texts = type(doc) is str and (index is None or type(index) is str)
-    if not texts or not (score is None or type(score) is bytes) or not (label is None or type(label) is bytes):
+    if (
+        not texts
+        or not (score is None or type(score) is bytes)
+        or not (label is None or type(label) is bytes)
+    ):
         raise TypeError
     return doc, score, label, rank, index
 
 
 def in_order(scores: list[Any]) -> list[Any]:
-    """The scores if they fall in the order of the hits; else 1 / rank, as for results sorted by a field."""
+    """The scores if they fall in the order of the hits; else 1 / rank, as for results sorted by a
+    field.
+    """
     refused = not {*map(type, scores)} <= {bytes, NoneType} or b"NaN" in scores
     if refused or (None not in scores and (x := [*map(float, scores)]) == sorted(x, reverse=True)):
         return scores
@@ -199,16 +248,26 @@ def in_order(scores: list[Any]) -> list[Any]:
 
 
 def dictionary(text: JsonText) -> FileRows:
-    """The rows of ``{query: {document: number}}``, optionally nested by split, or by subset and split."""
-    file, of_run, found = text.file, text.file.layout.of_run, text.value if isinstance(text.value, dict) else {"": None}
+    """The rows of ``{query: {document: number}}``, optionally nested by split, or by subset and
+    split.
+    """
+    file, of_run, found = (
+        text.file,
+        text.file.layout.of_run,
+        text.value if isinstance(text.value, dict) else {"": None},
+    )
     meta = found.pop(META, None)
     documents = [*queries(file, found)]
     if len({len(names) for names, _ in documents}) > 1:
-        raise InvalidData(f"{file.name} holds queries at several depths; write those of each to a file")
+        raise InvalidData(
+            f"{file.name} holds queries at several depths; write those of each to a file"
+        )
     levels = LEVELS[-len(documents[0][0]) :] if documents else LEVELS[-1:]
     keys = [(*names, rows.start, rows.stop) for names, rows in documents]
     schema = {**dict.fromkeys(levels, pl.String), "start": pl.Int64, "stop": pl.Int64}
-    frame = pl.DataFrame(keys, schema=schema, orient="row").select(*levels, row=pl.int_ranges("start", "stop"))
+    frame = pl.DataFrame(keys, schema=schema, orient="row").select(
+        *levels, row=pl.int_ranges("start", "stop")
+    )
     frame = exploded(frame, "row")  # null for a query without documents
     table = frame.with_columns(text.rows().select(pl.all().gather(frame.drop_in_place("row"))))
     run = meta.get("model_name") if isinstance(meta, dict) and of_run else None
@@ -217,15 +276,23 @@ def dictionary(text: JsonText) -> FileRows:
     return with_numbers(file, table.select("query_id", "doc_id", number, *levels[:-1], **named))
 
 
-def queries(file: SourceFile, found: Any, around: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], range]]:
+def queries(
+    file: SourceFile, found: Any, around: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], range]]:
     """The rows of each query, and its name after those of the objects around it."""
     for name, docs in found.items():
         names = (*around, name)
-        others = {doc: x for doc, x in docs.items() if not isinstance(x, bytes)} if isinstance(docs, dict) else docs
+        others = (
+            {doc: x for doc, x in docs.items() if not isinstance(x, bytes)}
+            if isinstance(docs, dict)
+            else docs
+        )
         if isinstance(docs, range) or docs == {}:
             yield names, docs if isinstance(docs, range) else range(0)
         elif isinstance(docs, dict) and len(others) == len(docs) and len(names) < len(LEVELS):
             yield from queries(file, docs, names)
         else:
             where = f"{' / '.join(names)} holds {shown(others)}"
-            raise InvalidData(f"{file.name}: {where}, where a query holds a number for each document")
+            raise InvalidData(
+                f"{file.name}: {where}, where a query holds a number for each document"
+            )

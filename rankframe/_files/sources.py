@@ -1,4 +1,6 @@
-"""Sources of rows: paths, open files, patterns; their names, their text, and the line at which a file cannot be read."""
+"""Sources of rows: paths, open files, patterns; their names, their text, and the line at which a
+file cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -37,18 +39,24 @@ def spelled(name: str) -> str:
     try:
         return os.fsencode(name).decode(errors="replace")
     except UnicodeEncodeError:
-        raise InvalidOption(f"{name!r} names no file: it holds half of a character (a lone surrogate)") from None
+        raise InvalidOption(
+            f"{name!r} names no file: it holds half of a character (a lone surrogate)"
+        ) from None
 
 
 def suffix_of(name: str) -> str:
     """The last ending of a file's name in lower case, ignoring that of a compression."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in COMPRESSED]
+    suffixes = [
+        suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in COMPRESSED
+    ]
     return suffixes[-1] if suffixes else ""
 
 
 def beir_folder(path: object) -> bool:
     """Whether the path is a folder of BEIR, with judgments in its folder ``qrels``."""
-    return isinstance(path, (str, os.PathLike)) and os.path.isdir(os.path.join(os.fsdecode(path), "qrels"))
+    return isinstance(path, (str, os.PathLike)) and os.path.isdir(
+        os.path.join(os.fsdecode(path), "qrels")
+    )
 
 
 def several(given: object) -> list[FileSource] | None:
@@ -60,7 +68,11 @@ def several(given: object) -> list[FileSource] | None:
         if os.path.exists(path) or "\n" in path or "://" in path or not glob.has_magic(path):
             return None
         found: list[FileSource] = [*sorted(glob.glob(path, recursive=True))]
-    elif isinstance(given, Iterable) and not isinstance(given, (Mapping, bytes)) and not hasattr(given, "columns"):
+    elif (
+        isinstance(given, Iterable)
+        and not isinstance(given, (Mapping, bytes))
+        and not hasattr(given, "columns")
+    ):
         found = [*given]
     else:
         return None
@@ -70,19 +82,27 @@ def several(given: object) -> list[FileSource] | None:
 
 
 def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
-    """The name of a source, and its path or bytes; `reader` is the function that the user called."""
+    """The name of a source, and its path or bytes; `reader` is the function that the user
+    called.
+    """
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
         if "\n" in path and not os.path.exists(path):
-            raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{reader}(io.StringIO(text))")
+            raise InvalidOption(
+                f"{path[:40]!r}... is text, not a path; write rf.{reader}(io.StringIO(text))"
+            )
         if "://" not in path and not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         name = spelled(path)
-        return name, path if name == path else Path(path).read_bytes()  # Polars opens only names in UTF-8
+        return name, path if name == path else Path(
+            path
+        ).read_bytes()  # Polars opens only names in UTF-8
     if not hasattr(source, "read"):
         raise InvalidOption(f"{shown(source)} is no file; {reader} reads a path, or an open file")
     data = source.read()
-    return spelled(str(getattr(source, "name", "the input"))), data.encode() if isinstance(data, str) else bytes(data)
+    return spelled(str(getattr(source, "name", "the input"))), data.encode() if isinstance(
+        data, str
+    ) else bytes(data)
 
 
 # text
@@ -95,7 +115,11 @@ def can_be_read_again(content: Content) -> bool:
 
 def is_empty(content: Content) -> bool:
     """Whether a source has no bytes at all."""
-    return not content if isinstance(content, bytes) else Path(content).is_file() and not Path(content).stat().st_size
+    return (
+        not content
+        if isinstance(content, bytes)
+        else Path(content).is_file() and not Path(content).stat().st_size
+    )
 
 
 @contextmanager
@@ -142,7 +166,9 @@ def refuse_endless_line(name: str, content: Content) -> None:
         while isinstance(file, gzip.GzipFile) and (block := file.read(BLOCK)):
             length = 0 if b"\n" in block else length + len(block)
             if length > LONGEST_LINE:
-                raise InvalidData(f"{name}: a line has over {LONGEST_LINE >> 20} MiB, so this is no text of lines")
+                raise InvalidData(
+                    f"{name}: a line has over {LONGEST_LINE >> 20} MiB, so this is no text of lines"
+                )
 
 
 # faults
@@ -154,7 +180,9 @@ def damaged(error: object) -> str:
 
 
 def first_fault(content: Content, *, objects: bool) -> str | None:
-    """The first line that Polars cannot read and does not name: the text to put after the file's name."""
+    """The first line that Polars cannot read and does not name: the text to put after the file's
+    name.
+    """
     with opened(content) as file:
         for number, line in enumerate(file, 1):
             try:
@@ -162,7 +190,11 @@ def first_fault(content: Content, *, objects: bool) -> str | None:
                 if objects and text.strip() and not isinstance(json.loads(text), dict):
                     raise ValueError
             except (ValueError, RecursionError) as error:  # thousands of objects in objects
-                what = "UTF-8; write the file in UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON object"
+                what = (
+                    "UTF-8; write the file in UTF-8"
+                    if isinstance(error, UnicodeDecodeError)
+                    else "JSON object"
+                )
             else:
                 continue
             return f", line {number}: {line.decode(errors='replace').strip()[:200]!r} is no {what}"

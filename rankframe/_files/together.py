@@ -24,7 +24,11 @@ def run_names(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' stems, or their names or paths if shorter ones are not unique."""
     files = [Path(path) for path in paths]
     bare = [file.with_suffix("") if file.suffix.lower() in COMPRESSED else file for file in files]
-    for names in ([file.stem for file in bare], [file.name for file in files], [str(file) for file in files]):
+    for names in (
+        [file.stem for file in bare],
+        [file.name for file in files],
+        [str(file) for file in files],
+    ):
         if len(set(names)) == len(names):
             return names
     same = [str(file) for file in files]
@@ -33,19 +37,29 @@ def run_names(paths: Sequence[str]) -> list[str]:
 
 
 def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
-    """The rows of all files; a query of a run, or a judgment of a document, may occur in one file only."""
+    """The rows of all files; a query of a run, or a judgment of a document, may occur in one file
+    only.
+    """
     table = _concat(found, [rows.read() for rows in found], of_runs=of_runs)
     key = KEY_OF_RUNS if of_runs else KEY_OF_JUDGMENTS
     there = [name for name in key if name in table.columns]
-    rows = table if of_runs else table.drop_nulls("doc_id")  # rows of queries without judgments have no document
+    rows = (
+        table if of_runs else table.drop_nulls("doc_id")
+    )  # rows of queries without judgments have no document
     places = rows.select(*there, FILE).unique(maintain_order=True)
     again = places.filter(pl.struct(there).is_duplicated())
     if not again.is_empty():
         first = again.row(0, named=True)
         same = again.filter(pl.col(name).eq_missing(pl.lit(first[name])) for name in there)
         one, other = (found[file].file.name for file in same[FILE][:2])
-        what = "query {query_id!r} of run {run!r}" if of_runs else "document {doc_id!r} of query {query_id!r}"
-        raise InvalidData(f"{what.format(**first)} stands in {one} and in {other}; keep one of them")
+        what = (
+            "query {query_id!r} of run {run!r}"
+            if of_runs
+            else "document {doc_id!r} of query {query_id!r}"
+        )
+        raise InvalidData(
+            f"{what.format(**first)} stands in {one} and in {other}; keep one of them"
+        )
     return table.drop(FILE)
 
 
@@ -59,11 +73,17 @@ def _concat(found: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) ->
     names = run_names([rows.file.name for rows in found]) if of_runs else [None] * len(found)
     schemas = [table.lazy().collect_schema() for table in tables]
     columns = dict.fromkeys(name for schema in schemas for name in schema)
-    unlike = [name for name in columns if len({schema[name] for schema in schemas if name in schema}) > 1]
+    unlike = [
+        name for name in columns if len({schema[name] for schema in schemas if name in schema}) > 1
+    ]
     ids = [name for name in unlike if name in ("query_id", "doc_id")]
     parts = []
     for number, (table, schema, name) in enumerate(zip(tables, schemas, names, strict=True)):
-        run = pl.col("run").cast(pl.String).fill_null(pl.lit(name)) if "run" in schema else pl.lit(name)
+        run = (
+            pl.col("run").cast(pl.String).fill_null(pl.lit(name))
+            if "run" in schema
+            else pl.lit(name)
+        )
         text = [pl.col(column).cast(pl.String) for column in ids if column in schema]
         named = {} if name is None else {"run": run}
         parts.append(table.with_columns(*text, **named, **{FILE: pl.lit(number, pl.UInt32)}))
@@ -71,5 +91,7 @@ def _concat(found: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) ->
         table = pl.concat(parts, how="diagonal_relaxed")
         table.lazy().collect_schema()
     except pl.exceptions.PolarsError as error:
-        raise InvalidData(f"columns of unlike types, {unlike}: {str(error).splitlines()[0]}") from error
+        raise InvalidData(
+            f"columns of unlike types, {unlike}: {str(error).splitlines()[0]}"
+        ) from error
     return table

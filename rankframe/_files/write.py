@@ -27,20 +27,23 @@ def write_run(
     score: str = "score",
     run: str | None = None,
 ) -> None:
-    r"""Write a run as TREC text: a line ``query_id Q0 doc_id rank score tag`` for each retrieved document.
+    r"""Write a run as TREC text: a line ``query_id Q0 doc_id rank score tag`` for each retrieved
+    document.
 
-    Queries come in the order of the frame, their documents by falling score, tied ones by document, descending, as
-    trec_eval orders them. Scores are written so that reading them gives the same float. (trec_eval before version 10 and
-    pytrec_eval round scores to single precision, which can make ties of others.)
+    Queries come in the order of the frame, their documents by falling score, tied ones by document,
+    descending, as trec_eval orders them. Scores are written so that reading them gives the same
+    float. (trec_eval before version 10 and pytrec_eval round scores to single precision, which can
+    make ties of others.)
 
     Parameters
     ----------
     frame
-        A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface. Its ids are text or
-        whole numbers. Rows without a score were not retrieved and are left out; other columns are, too.
+        A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface.
+        Its ids are text or whole numbers. Rows without a score were not retrieved and are left out;
+        other columns are, too.
     path
-        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed. Or a binary file that is
-        open for writing, such as ``io.BytesIO()``.
+        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed.
+        Or a binary file that is open for writing, such as ``io.BytesIO()``.
     query, doc, score
         The columns.
     run
@@ -51,8 +54,8 @@ def write_run(
     MissingColumn
         If a column is missing.
     InvalidData
-        If an id, or the tag, is null or empty or has white space; if a query starts with ``#``; if a score is NaN; if a
-        query has a document twice. The message names the row.
+        If an id, or the tag, is null or empty or has white space; if a query starts with ``#``; if
+        a score is NaN; if a query has a document twice. The message names the row.
     InvalidOption
         If the column ``run`` has several runs, as a file holds one.
 
@@ -73,7 +76,10 @@ def write_run(
     file, names = opened(path), {"query_id": query, "doc_id": doc, "score": score}
     lines = writable(frame, names, RUN, {"run": run})
     if (tags := lines["run"].unique(maintain_order=True)).len() > 1:
-        raise InvalidOption(f"the column 'run' has the runs {', '.join(map(repr, tags.head(3)))}, and a file holds one")
+        raise InvalidOption(
+            f"the column 'run' has the runs {', '.join(map(repr, tags.head(3)))}, and a file "
+            "holds one"
+        )
     with file as target:
         RUN.write(lines, target)
 
@@ -89,22 +95,26 @@ def write_qrels(
     label: str = "label",
     index: str | None = None,
 ) -> None:
-    r"""Write judgments, in the order of the frame, for trec_eval, BEIR, Quepid, or Elasticsearch and OpenSearch.
+    r"""Write judgments, in the order of the frame, for trec_eval, BEIR, Quepid, or Elasticsearch
+    and OpenSearch.
 
     Parameters
     ----------
     frame
-        A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface. Its ids are text or
-        whole numbers. Rows without a label were not judged and are left out.
+        A DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface.
+        Its ids are text or whole numbers. Rows without a label were not judged and are left out.
     path
-        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed. Or a binary file that is
-        open for writing, such as ``io.BytesIO()``.
+        The file, which is replaced when all is written; with the ending ``.gz`` it is compressed.
+        Or a binary file that is open for writing, such as ``io.BytesIO()``.
     format
-        - ``"trec"`` (default): lines ``query_id iteration doc_id label``; the iteration is 0, or the column ``iteration``.
+        - ``"trec"`` (default): lines ``query_id iteration doc_id label``; the iteration is 0, or
+          the column ``iteration``.
         - ``"beir"``: a TSV table with the header ``query-id corpus-id score``.
-        - ``"quepid"``: a CSV table with the header ``query,docid,rating``, which Quepid imports. The queries are their texts.
-        - ``"rank_eval"``: the JSON object ``{"requests": [{"id": ..., "ratings": [...]}, ...]}``. Add to each request its
-          ``request`` or ``template_id``, and to the object a ``metric``, before you send it to ``_rank_eval``.
+        - ``"quepid"``: a CSV table with the header ``query,docid,rating``, which Quepid imports.
+          The queries are their texts.
+        - ``"rank_eval"``: the JSON object ``{"requests": [{"id": ..., "ratings": [...]}, ...]}``.
+          Add to each request its ``request`` or ``template_id``, and to the object a ``metric``,
+          before you send it to ``_rank_eval``.
     query, doc, label
         The columns.
     index
@@ -115,16 +125,18 @@ def write_qrels(
     MissingColumn
         If a column is missing.
     InvalidData
-        If an id is null or empty, or cannot be written: with white space in TREC text, a tab or line break in BEIR's
-        table, white space around it in Quepid's; if a label is no number, or has a fraction (which Quepid alone reads); if
-        a query has a document twice. The message names the row.
+        If an id is null or empty, or cannot be written: with white space in TREC text, a tab or
+        line break in BEIR's table, white space around it in Quepid's; if a label is no number, or
+        has a fraction (which Quepid alone reads); if a query has a document twice. The message
+        names the row.
     InvalidOption
         If the format is unknown, or ``"rank_eval"`` has no index.
 
     Warns
     -----
     RankframeWarning
-        If queries without a judged document are left out, since TREC text and BEIR's table cannot hold them.
+        If queries without a judged document are left out, since TREC text and BEIR's table cannot
+        hold them.
 
     Examples
     --------
@@ -137,18 +149,24 @@ def write_qrels(
     """
     writer = cast("Writer", FORMATS[format].write)
     if index is not None and "index" not in writer.further:
-        raise InvalidOption(option(index=index), " is for ratings of _rank_eval; say ", option(format="rank_eval"))
+        raise InvalidOption(
+            option(index=index), " is for ratings of _rank_eval; say ", option(format="rank_eval")
+        )
     file, names = opened(path), {"query_id": query, "doc_id": doc, "label": label}
     judged = writable(frame, names, writer, {"index": index})
     if "index" in writer.further and "index" not in judged.columns:
-        raise InvalidOption("ratings of _rank_eval name the index of each document; say ", option(index="products"))
+        raise InvalidOption(
+            "ratings of _rank_eval name the index of each document; say ", option(index="products")
+        )
     with file as target:
         writer.write(judged, target)
 
 
 def opened(path: str | os.PathLike[str] | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     """The file to write, an open one as it is."""
-    return nullcontext(cast("IO[bytes]", path)) if hasattr(path, "write") else replaced(as_path(path))
+    return (
+        nullcontext(cast("IO[bytes]", path)) if hasattr(path, "write") else replaced(as_path(path))
+    )
 
 
 def as_path(path: object) -> Path:
@@ -159,5 +177,7 @@ def as_path(path: object) -> Path:
     if "\0" in name:
         raise InvalidOption(f"{name!r} names no file: it holds a null byte")
     if (suffix := found.suffix.lower()) in COMPRESSED and suffix != ".gz":
-        raise InvalidOption(f"{name!r}: {suffix} is not written; write .gz, or compress the file afterwards")
+        raise InvalidOption(
+            f"{name!r}: {suffix} is not written; write .gz, or compress the file afterwards"
+        )
     return found

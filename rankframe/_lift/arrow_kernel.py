@@ -1,4 +1,6 @@
-"""The metrics as a pure function of Arrow tables, which any engine with Arrow can run on its parts of a table."""
+"""The metrics as a pure function of Arrow tables, which any engine with Arrow can run on its parts
+of a table.
+"""
 
 from __future__ import annotations
 
@@ -40,39 +42,41 @@ def arrow_kernel(
     run: str | None = None,
     **options: object,
 ) -> ArrowKernel:
-    """The metrics as a function from an Arrow table, with all rows of its queries, to a ``pyarrow.Table`` of values.
+    """The metrics as a function from an Arrow table, with all rows of its queries, to a
+    ``pyarrow.Table`` of values.
 
-    The function keeps nothing between calls, can be pickled, and gives its output schema without running, so an engine
-    can run it on the parts of a table.
+    The function keeps nothing between calls, can be pickled, and gives its output schema without
+    running, so an engine can run it on the parts of a table.
 
     Parameters
     ----------
     *metrics
         Texts, functions and Polars aggregations, as for ``df.rank.evaluate``.
     largest_label
-        The largest label of all parts of the table, for metrics that take it for the top of the label scale (``err``
-        without ``max_label``).
+        The largest label of all parts of the table, for metrics that take it for the top of the
+        label scale (``err`` without ``max_label``).
     fusion
-        A method that fuses the rankings of several runs before the metrics are computed, as for ``df.rank.fuse``, also a
-        trained one. Without metrics, the result is the fused run.
+        A method that fuses the rankings of several runs before the metrics are computed, as for
+        ``df.rank.fuse``, also a trained one. Without metrics, the result is the fused run.
     runs, run
-        The runs of the fusion: the columns of their scores. Or, with `run`, the column that names the run of each row,
-        the names of the runs in all parts, in the order of their weights. Default of a trained fusion: those of its
-        training.
+        The runs of the fusion: the columns of their scores. Or, with `run`, the column that names
+        the run of each row, the names of the runs in all parts, in the order of their weights.
+        Default of a trained fusion: those of its training.
     **options
         Column names and policies, as for ``df.rank.on``.
 
     Returns
     -------
-    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it returns one row per
-    query: the query columns in their own types (dictionary-encoded texts become plain), then a double per metric, null
-    where Polars would have null. Its method ``schema(schema)`` returns the schema of the result for a table with the
-    given schema.
+    A function. Called with a ``pyarrow.Table``, or anything with the Arrow PyCapsule interface, it
+    returns one row per query: the query columns in their own types (dictionary-encoded texts become
+    plain), then a double per metric, null where Polars would have null. Its method
+    ``schema(schema)`` returns the schema of the result for a table with the given schema.
 
     Raises
     ------
     UnknownMetric, InvalidOption
-        If a text names no metric, or an option is out of its range. `arrow_kernel` raises them, not the function.
+        If a text names no metric, or an option is out of its range. `arrow_kernel` raises them, not
+        the function.
 
     Examples
     --------
@@ -87,11 +91,16 @@ def arrow_kernel(
     setup = bound(options, arrow_kernel)
     fusing = None if fusion is None else _fusing(setup, fusion, runs, run)
     if fusion is None and (runs is not None or run is not None):
-        raise InvalidOption("runs are named to be fused, and no method is; say which, as in arrow_kernel(fusion='rrf')")
+        raise InvalidOption(
+            "runs are named to be fused, and no method is; say which, as in "
+            "arrow_kernel(fusion='rrf')"
+        )
     return kernel_of(setup, metrics, largest_label, fusing)
 
 
-def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str] | None, run: str | None) -> OnQueries:
+def _fusing(
+    setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str] | None, run: str | None
+) -> OnQueries:
     """The task that fuses the runs of a part."""
     method: Call | FittedFusion[object]
     names = Runs.of(runs, None).scores
@@ -105,7 +114,10 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
         as_column = option(run="system"), ", their names in that column"
         raise InvalidOption(says, option(runs=["bm25", "dense"]), ", or, beside ", *as_column)
     chosen = Runs(names) if run is None else Runs.of(None, run)
-    call = VerbCall(verb_of(fuse), {**call_of_verb(fuse, fusion, run="").arguments, "method": method, "runs": chosen})
+    call = VerbCall(
+        verb_of(fuse),
+        {**call_of_verb(fuse, fusion, run="").arguments, "method": method, "runs": chosen},
+    )
     return OnQueries(call, setup, Whole({}, None if run is None else names))
 
 
@@ -114,16 +126,23 @@ def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup
     from .ranker import MetricRanker  # imported late, as workers need no ranker
 
     named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
-    own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # the caller has given them
+    own = [
+        x.replace(default=...) if x.default is x.empty else x for x in named
+    ]  # the caller has given them
     unknown = {name: x for name, x in options.items() if name not in OPTIONS}
     taken = {x.name for x in own}
-    others = [x for x in [*signature(MetricRanker.on).parameters.values()][1:] if x.name not in taken]
+    others = [
+        x for x in [*signature(MetricRanker.on).parameters.values()][1:] if x.name not in taken
+    ]
     bind(caller.__name__, Signature([*own, *others]), (), unknown)
     return Setup().on(**options)
 
 
 def kernel_of(
-    setup: Setup, metrics: Sequence[Request], largest_label: float | None = None, fusing: OnQueries | None = None
+    setup: Setup,
+    metrics: Sequence[Request],
+    largest_label: float | None = None,
+    fusing: OnQueries | None = None,
 ) -> ArrowKernel:
     """The kernel of metrics under an existing setup."""
     requests = call_of_verb(evaluate, *metrics).requests
@@ -156,13 +175,17 @@ class ArrowKernel:
     __name__: ClassVar[str] = "arrow_kernel"  # Ray reads it
 
     def __call__(self, table: object) -> pa.Table:
-        """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""
+        """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule
+        interface.
+        """
         use_polars()
         read_in = as_table(table)
         return self._result(read(read_in, self.needed(read_in.column_names)), read_in.schema)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
-        """The schema of the result for tables with the schema `given`, whose columns are checked."""
+        """The schema of the result for tables with the schema `given`, whose columns are
+        checked.
+        """
         return self._result(seen(given, self.needed(given.names)), given).schema
 
     def _result(self, frame: pl.DataFrame, given: pa.Schema) -> pa.Table:
@@ -171,7 +194,11 @@ class ArrowKernel:
             self._refuse_unknown_runs(frame, self.fusing)
             frame = self.fusing(frame)
             if not self.requests:
-                types = {name: given.field(name).type for name in self.fusing.kept if name in frame.columns}
+                types = {
+                    name: given.field(name).type
+                    for name in self.fusing.kept
+                    if name in frame.columns
+                }
                 return as_arrow(frame, types)
             setup = self.fusing.call.runs.queries(setup).changed(score=SCORE, ascending=False)
         self.refuse_unknown_top(frame.schema)
@@ -205,14 +232,18 @@ class ArrowKernel:
 
     def needs_largest_label(self, schema: pl.Schema) -> bool:
         """Whether a metric needs the largest label of the whole table, and it was not given."""
-        return self.largest_label is None and needs_largest_label(self.setup, schema, self._evaluating.calls)
+        return self.largest_label is None and needs_largest_label(
+            self.setup, schema, self._evaluating.calls
+        )
 
     def refuse_unknown_top(self, schema: pl.Schema) -> None:
         """Refuse to use the largest label of a part as that of the table."""
         if self.needs_largest_label(schema):
             raise InvalidOption(
-                "a metric needs the largest label of the whole table, of which this is a part; pass it, as in "
-                f"arrow_kernel({self._evaluating.calls[0].text!r}, largest_label=4), or set the metric's max_label"
+                "a metric needs the largest label of the whole table, of which this is a "
+                "part; pass it, as in "
+                f"arrow_kernel({self._evaluating.calls[0].text!r}, largest_label=4), or set "
+                "the metric's max_label"
             )
 
 
@@ -227,7 +258,9 @@ def seen(given: pa.Schema, names: Sequence[str]) -> pl.DataFrame:
     """An empty frame with all columns of a schema; columns that are not named have type Null."""
     found = read(given.empty_table(), names)
     nothing = pl.Series([], dtype=pl.Null)
-    return pl.DataFrame({name: found[name] if name in found.columns else nothing for name in given.names})
+    return pl.DataFrame(
+        {name: found[name] if name in found.columns else nothing for name in given.names}
+    )
 
 
 def as_table(given: object) -> pa.Table:
@@ -240,7 +273,11 @@ def as_table(given: object) -> pa.Table:
         return given.to_arrow()
     if hasattr(given, "__arrow_c_stream__") and not isinstance(given, (pl.Series, pa.ChunkedArray)):
         return pa.table(given)
-    way = "collect it" if isinstance(given, pl.LazyFrame) else "give a pyarrow.Table, or what has __arrow_c_stream__"
+    way = (
+        "collect it"
+        if isinstance(given, pl.LazyFrame)
+        else "give a pyarrow.Table, or what has __arrow_c_stream__"
+    )
     raise InvalidData(f"{type(given).__name__} is no Arrow table; {way}")
 
 
@@ -250,4 +287,6 @@ def as_arrow(result: pl.DataFrame, types: Mapping[str, pa.DataType]) -> pa.Table
 
     table = result.to_arrow(compat_level=pl.CompatLevel.oldest())
     plain = {name: x.value_type if pa.types.is_dictionary(x) else x for name, x in types.items()}
-    return table.cast(pa.schema([pa.field(x.name, plain.get(x.name, x.type)) for x in table.schema]))
+    return table.cast(
+        pa.schema([pa.field(x.name, plain.get(x.name, x.type)) for x in table.schema])
+    )

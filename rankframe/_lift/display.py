@@ -39,7 +39,8 @@ class Shown:
         """The facts as HTML, in the colours of the page."""
         cell = "text-align: left; vertical-align: top; background: none"
         rows = "".join(
-            f'<tr style="background: none"><th style="{cell}; white-space: nowrap">{escape(name)}</th><td style="{cell}">{escape(fact)}</td></tr>\n'
+            f'<tr style="background: none"><th style="{cell}; white-space: '
+            f'nowrap">{escape(name)}</th><td style="{cell}">{escape(fact)}</td></tr>\n'
             for name, fact in self.facts
         )
         return f"<div>{escape(self.title)}\n<table>\n{rows}</table></div>"
@@ -52,7 +53,8 @@ def shown_of(
     methods: Sequence[tuple[str, str]],
     levels: Sequence[str] = (),
 ) -> Shown:
-    """The display of a ranker; `columns` are its table's, None without a table or if they are not known.
+    """The display of a ranker; `columns` are its table's, None without a table or if they are not
+    known.
 
     `levels` are the `columns` that are index levels.
     """
@@ -63,7 +65,11 @@ def shown_of(
         names = column if isinstance(column, tuple) else () if column is None else (column,)
         lacking = [name for name in names if columns is not None and name not in columns]
         if names or role == "doc":
-            missing = f" (not in the table: {_listed(lacking)})" if len(names) > 1 else " (not in the table)"
+            missing = (
+                f" (not in the table: {_listed(lacking)})"
+                if len(names) > 1
+                else " (not in the table)"
+            )
             facts.append((role, (_listed(names) or "none") + missing * bool(lacking)))
     others = [name for name in columns or () if name not in setup.roles.names]
     kinds: dict[str, list[str]] = {"other columns": [], "other levels": []}
@@ -90,7 +96,11 @@ def _changed(setup: Setup) -> dict[str, object]:
     changed: dict[str, object] = {}
     for part, names in PARTS.items():
         mine, usual = getattr(setup, part), getattr(Setup(), part)
-        changed |= {name: getattr(mine, name) for name in names if getattr(mine, name) != getattr(usual, name)}
+        changed |= {
+            name: getattr(mine, name)
+            for name in names
+            if getattr(mine, name) != getattr(usual, name)
+        }
     query = changed.get("query")
     if isinstance(query, tuple):
         changed["query"] = query[0] if len(query) == 1 else list(query)
@@ -104,7 +114,12 @@ def _listed(names: Sequence[str]) -> str:
 WIDTH = 100
 """The most letters of a line."""
 
-WHAT = {"roles": "Columns", "policies": "Policies", "background": "Other tables", "running": "LazyFrames"}
+WHAT = {
+    "roles": "Columns",
+    "policies": "Policies",
+    "background": "Other tables",
+    "running": "LazyFrames",
+}
 """The parts of a setup whose options the help lists."""
 
 EXAMPLE = """\
@@ -122,7 +137,9 @@ OF_EXPRESSIONS = """\
 
 
 class Help:
-    """The ``__doc__`` of a class of rankers: of the class its own text, of a ranker the page of what it can do."""
+    """The ``__doc__`` of a class of rankers: of the class its own text, of a ranker the page of
+    what it can do.
+    """
 
     def __init__(self, text: str | None, page: Callable[[Any, str], str] | None = None) -> None:
         self.text, self.page = text, page or page_of_ranker
@@ -139,8 +156,15 @@ def page_of_topic(topic: object, about: str) -> str:
 def page_of_ranker(ranker: Any, about: str) -> str:
     """The help of a ranker; `about` describes its class."""
     paragraph, *_ = about.split("\n\nExamples\n")
-    methods = [(name, x) for kind in type(ranker).__mro__ for name, x in vars(kind).items() if not name.startswith("_")]
-    verbs = {name: x for name, x in methods if isinstance(x, (Lifted, property)) and not _is_formula(x)}
+    methods = [
+        (name, x)
+        for kind in type(ranker).__mro__
+        for name, x in vars(kind).items()
+        if not name.startswith("_")
+    ]
+    verbs = {
+        name: x for name, x in methods if isinstance(x, (Lifted, property)) and not _is_formula(x)
+    }
     of_frame = len(verbs) > 1
     prefix, example = ("df.rank", EXAMPLE) if of_frame else ("rf.expr", OF_EXPRESSIONS)
     of_table = "df.rank.metrics.nerr8(k=10) and, if many type it, df.rank.ndcg(k=10)"
@@ -148,25 +172,37 @@ def page_of_ranker(ranker: Any, about: str) -> str:
     for polars, own in ranker._examples:
         example = example.replace(polars, own)
     of_families = families(METRICS.values()).items()
-    families_of = [f"{name}\n{_in_lines(x.formula.__name__ for x in found)}" for (name, _), found in of_families]
+    families_of = [
+        f"{name}\n{_in_lines(x.formula.__name__ for x in found)}"
+        for (name, _), found in of_families
+    ]
     of_parts = {title: PARTS[part] for part, title in WHAT.items()}
     others = [name for name in OPTIONS if not any(name in names for names in PARTS.values())]
     of_parts["Several of these at once"] = tuple(others)
     options = [f"{title}\n{_in_lines(names)}" for title, names in of_parts.items()]
-    of_metrics = f'A method each, as {methods_of}; in texts, as "ndcg@10", a metric may have a shorter name.'
-    of_on = f'{prefix}.on(...) gives the same ranker with other ones, as {prefix}.on(query="qid", ties="order"):'
+    of_metrics = (
+        f'A method each, as {methods_of}; in texts, as "ndcg@10", a metric may have a shorter name.'
+    )
+    of_on = (
+        f'{prefix}.on(...) gives the same ranker with other ones, as {prefix}.on(query="qid", '
+        'ties="order"):'
+    )
     parts = {"Verbs": _a_line_each(verbs), "Metrics": "\n".join([of_metrics, "", *families_of])}
     parts |= {"Columns and policies": "\n".join([of_on, "", *options]), "Examples": example}
     sections = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in parts.items()]
     more = (
-        "The rows of a query are its ranking, by falling score; their labels tell which documents are relevant. Nothing is "
-        f"computed before a method is called. Each method has a help of its own, as help({prefix}.ndcg)."
+        "The rows of a query are its ranking, by falling score; their labels tell which "
+        "documents are relevant. Nothing is "
+        "computed before a method is called. Each method has a help of its own, as "
+        f"help({prefix}.ndcg)."
     )
     return "\n\n".join(filter(None, [paragraph, fill(more, WIDTH), *sections, ranker._own_help]))
 
 
 def families(metrics: Iterable[Metric]) -> Mapping[tuple[str, str], list[Metric]]:
-    """The metrics by family: the name and the description of each, from the first line of the module of its formulas."""
+    """The metrics by family: the name and the description of each, from the first line of the
+    module of its formulas.
+    """
     found: dict[tuple[str, str], list[Metric]] = {}
     for metric in metrics:
         text = inspect.getdoc(sys.modules[metric.formula.__module__]) or ""

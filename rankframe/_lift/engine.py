@@ -10,7 +10,13 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest, takes_largest_label
+from .._plan.per_query import (
+    LARGEST,
+    measure,
+    needs_largest_label,
+    setup_of_largest,
+    takes_largest_label,
+)
 from .._table.check import names_of_figures
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import RUN, Runs
@@ -36,7 +42,9 @@ class Work(Protocol):
     @property
     @abstractmethod
     def kept(self) -> Mapping[str, str]:
-        """The result's columns taken from the first table, by their names there; they keep their types."""
+        """The result's columns taken from the first table, by their names there; they keep their
+        types.
+        """
 
 
 class Frames(Protocol[F]):
@@ -59,7 +67,9 @@ class PolarsFrames:
         found: pl.DataFrame = call.on(in_memory(frame, setup, whole))
         return found
 
-    def for_each(self, runs: pl.DataFrame, qrels: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    def for_each(
+        self, runs: pl.DataFrame, qrels: pl.DataFrame, frame: pl.DataFrame
+    ) -> pl.DataFrame:
         """A cross join."""
         return runs.join(qrels, how="cross")
 
@@ -95,14 +105,18 @@ class OnQueries:
             frame, others = self.judging.on(kind, frame, *others), ()
         call = self.call
         for other in others:
-            call = call.changed(qrels=other if self.runs is None else kind.for_each(self.runs, other, frame))
+            call = call.changed(
+                qrels=other if self.runs is None else kind.for_each(self.runs, other, frame)
+            )
         return kind.run(call, frame, self.setup, self.whole)
 
     @property
     def kept(self) -> Mapping[str, str]:
         """The query columns of a per-query result; of new rows, also document and label."""
         roles, gives = self.setup.roles, self.call.verb.gives
-        names = {"query": roles.query, "list": (*roles.query, roles.doc_name, roles.label)}.get(gives, ())
+        names = {"query": roles.query, "list": (*roles.query, roles.doc_name, roles.label)}.get(
+            gives, ()
+        )
         return {name: name for name in names if name is not None}
 
 
@@ -181,7 +195,9 @@ class Merged:
 
 @dataclass(frozen=True)
 class LargestLabel:
-    """The largest label of a part: of its rows, or of the documents that count in a ranking of whole queries."""
+    """The largest label of a part: of its rows, or of the documents that count in a ranking of
+    whole queries.
+    """
 
     setup: Setup
     ranked: bool
@@ -241,14 +257,16 @@ class Engine(Protocol[T]):
 
     @abstractmethod
     def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
-        """An empty frame with the table's columns; columns that are not read may have any type. ``None`` reads all."""
+        """An empty frame with the table's columns; columns that are not read may have any type.
+        ``None`` reads all.
+        """
 
     @abstractmethod
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:
         """Run the work on parts of one or two tables.
 
-        All rows with the same values of the key come to one part, all rows if it has no columns; without a key, rows are in
-        any part. The result is a
+        All rows with the same values of the key come to one part, all rows if it has no columns;
+        without a key, rows are in any part. The result is a
         table that is computed when the caller asks for it.
         """
 
@@ -264,7 +282,8 @@ class PartsOfEngine(Generic[T]):
     Attributes
     ----------
     engine, sides, key
-        The engine, the table, with its judgments if they are apart, and the key that brings rows of a query together.
+        The engine, the table, with its judgments if they are apart, and the key that brings rows of
+        a query together.
     setup, whole, judging
         As for `OnQueries`.
     """
@@ -301,8 +320,8 @@ def run(
 ) -> Any:
     """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments.
 
-    The result is such a table; of a verb that takes values per query together, what it makes of them in memory,
-    whose frames `give` turns into the caller's kind.
+    The result is such a table; of a verb that takes values per query together, what it makes of
+    them in memory, whose frames `give` turns into the caller's kind.
     """
     verb = call.verb
     if verb.gives == "join":
@@ -319,12 +338,18 @@ def run(
         read = {*read, *names_of_figures(engine.schema(table, read).columns, setup)}
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
-    if (verb.gives in ("query", "list", "table") or by_parts) and read is not None:  # the result has no other columns
+    if (
+        verb.gives in ("query", "list", "table") or by_parts
+    ) and read is not None:  # the result has no other columns
         sides = [sides[0].only(read)]
     judging, key = None, [*setup.roles.query]
     if qrels is not None:
-        sides.append(Side(qrels, [name for name in empties[1].columns if read is None or name in read]))
-        empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
+        sides.append(
+            Side(qrels, [name for name in empties[1].columns if read is None or name in read])
+        )
+        empties[1] = empties[1].select(
+            x for x in empties[1].columns if x in sides[1].names or x not in empties[0]
+        )
         joined_by = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
         judging, key = _joining(engine, sides, setups[0], empties, joined_by)
     nothing = Whole({}, frozenset() if call.runs.key else None)
@@ -332,10 +357,15 @@ def run(
         None if by_parts else _work(call, setup, judging, nothing)(*empties)
     )  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
-    calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]
+    calls, setups = (
+        call.calls if call.reads_labels else [],
+        [*call.runs.apart(setup, ())[0].values()],
+    )
     if verb.labels is not True:
         calls = []
-    ranked = call.runs.scores or setup.roles.score in joined.columns  # else the table has values of queries
+    ranked = (
+        call.runs.scores or setup.roles.score in joined.columns
+    )  # else the table has values of queries
     of_rankings = [x for x in calls if x.of_ranking]
     if ranked and (of_rankings or not calls):
         refuse_row_order(setup, of_rankings, joined.columns, engine.name)
@@ -346,10 +376,14 @@ def run(
         if judging is not None and of_run.roles.label not in sides[-1].names:
             return 1.0  # every judgment counts 1
         if shown and (judging is None or judged_only != "drop"):
-            found = engine.by_key(LargestLabel(of_run, False), None, sides[-1].only([of_run.roles.label]))
+            found = engine.by_key(
+                LargestLabel(of_run, False), None, sides[-1].only([of_run.roles.label])
+            )
         else:  # some rows are left out, and the rankings are needed to know which
             needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(ranked)
-            found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
+            found = engine.by_key(
+                LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides)
+            )
         return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
     needing = [x for x in setups if calls and needs_largest_label(x, joined.schema, calls)]
@@ -358,13 +392,20 @@ def run(
         taking = [call for call in calls if takes_largest_label(x, joined.schema, call)]
         if taking and labels[x.roles.score] > 0:
             warn_of_top_grade(x, taking, labels[x.roles.score])
-    whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
+    whole = Whole(
+        labels,
+        _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None,
+    )
     if shape is None:
         parts = PartsOfEngine(engine, sides, key, setup, whole, judging)
         return call.on(Table(joined.clear(), given, parts=parts, give=give))
     found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
     figures = call.mergeable(setup, labels)
-    return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
+    return (
+        found
+        if figures is None
+        else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
+    )
 
 
 def _work(call: VerbCall, setup: Setup, judging: OnQueries | None, whole: Whole) -> Work:
@@ -376,7 +417,9 @@ def _work(call: VerbCall, setup: Setup, judging: OnQueries | None, whole: Whole)
 def _join(engine: Engine[T], table: T, setup: Setup, call: VerbCall) -> T:
     """The rows of two tables, joined within queries."""
     named = sorted(call.named)
-    setup = setup.changed(query=(*named, *(name for name in setup.roles.query if name not in named)))
+    setup = setup.changed(
+        query=(*named, *(name for name in setup.roles.query if name not in named))
+    )
     read, other = call.columns(setup), call.arguments["qrels"]
     empties = [engine.schema(x, read) for x in (table, other)]
     sides = [Side(x, empty.columns) for x, empty in zip((table, other), empties, strict=True)]
@@ -385,13 +428,19 @@ def _join(engine: Engine[T], table: T, setup: Setup, call: VerbCall) -> T:
 
 
 def _joining(
-    engine: Engine[T], sides: Sequence[Side[T]], setup: Setup, empties: Sequence[pl.DataFrame], call: VerbCall
+    engine: Engine[T],
+    sides: Sequence[Side[T]],
+    setup: Setup,
+    empties: Sequence[pl.DataFrame],
+    call: VerbCall,
 ) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
     joining, (run, qrels) = OnQueries(call, setup), empties
     if setup.roles.label not in qrels.columns:  # any column may hold labels
         every = engine.schema(sides[1].table, None)
-        qrels = every.select(name for name in every.columns if name in qrels.columns or name not in run.columns)
+        qrels = every.select(
+            name for name in every.columns if name in qrels.columns or name not in run.columns
+        )
     joining(run, qrels)  # refuses wrong columns before anything runs
     runs, key = _runs(engine, sides[0], setup, empties[1].columns)
     return replace(joining, runs=runs), key
@@ -400,7 +449,9 @@ def _joining(
 def _runs(
     engine: Engine[T], run: Side[T], setup: Setup, judged: Collection[str]
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """All runs, if judgments do not name runs and hold for each, else None; and the key common to both."""
+    """All runs, if judgments do not name runs and hold for each, else None; and the key common to
+    both.
+    """
     names = [name for name in setup.roles.query if name not in judged]
     key = [name for name in setup.roles.query if name in judged]
     if not names or not key:
@@ -419,17 +470,22 @@ def _names_of_runs(engine: Engine[T], table: Side[T], runs: Runs) -> frozenset[s
 
 def looks_at_whole(what: str, engine: Engine[T]) -> InvalidOption:
     """The error for a verb that cannot run in parts."""
-    return InvalidOption(f"{what} needs the whole table in one piece, which a {engine.name} is not; {engine.advice}")
+    return InvalidOption(
+        f"{what} needs the whole table in one piece, which a {engine.name} is not; {engine.advice}"
+    )
 
 
-def refuse_row_order(setup: Setup, calls: Sequence[Call], names: Collection[str], what: str) -> None:
+def refuse_row_order(
+    setup: Setup, calls: Sequence[Call], names: Collection[str], what: str
+) -> None:
     """Refuse to break ties by row order, which is undefined."""
     for policies in {setup.policies, *(setup.resolve(call)[0].policies for call in calls)}:
         rule = policies.tie_rule
         if rule.by_row(documents=setup.roles.doc_in(names) is not None):
             why = "tied rows would stand by, as no column names documents"
             raise InvalidOption(
-                f"the rows of a {what} have no order, which {why if rule.by_document else f'ties={policies.ties!r} goes by'}; "
+                f"the rows of a {what} have no order, which "
+                f"{why if rule.by_document else f'ties={policies.ties!r} goes by'}; "
                 "name the documents, as in doc='doc_id', ties='doc_desc', or say "
                 f"ties={', '.join(repr(x) for x, other in TIE_RULES.items() if not other.by_row(documents=False))}"
             )

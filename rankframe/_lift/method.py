@@ -44,11 +44,15 @@ class Verbs(Owner, ABC, Generic[R]):
 
 
 @overload
-def lift(verb: Callable[Concatenate[Table[Any], P], pl.DataFrame]) -> Callable[Concatenate[Verbs[R], P], R]: ...
+def lift(
+    verb: Callable[Concatenate[Table[Any], P], pl.DataFrame],
+) -> Callable[Concatenate[Verbs[R], P], R]: ...
 @overload
 def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Verbs[R], P], X]: ...
 def lift(verb: Callable[..., Any]) -> Any:
-    """A verb as a method: the same options, over the table of a ranker of any kind of frame; its frame is of that kind."""
+    """A verb as a method: the same options, over the table of a ranker of any kind of frame; its
+    frame is of that kind.
+    """
     VERBS.put(verb.__name__, declared := verb_of(verb))
 
     @wraps(verb)
@@ -62,7 +66,9 @@ def lift(verb: Callable[..., Any]) -> Any:
 
 
 class OfRanker(Protocol[P, Found]):
-    """A metric of a ranker, as type checkers see it: the options of its formula, or several cutoffs."""
+    """A metric of a ranker, as type checkers see it: the options of its formula, or several
+    cutoffs.
+    """
 
     @overload
     def __call__(self, *args: P.args, **options: P.kwargs) -> Found: ...
@@ -84,12 +90,16 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> MetricMe
         try:
             calls = calls_for(metric_of(formula), args, options)
         except InvalidOption as error:
-            raise InvalidOption(*(with_code(part, partial(_called_on, ranker._root)) for part in error.parts)) from None
+            raise InvalidOption(
+                *(with_code(part, partial(_called_on, ranker._root)) for part in error.parts)
+            ) from None
         return ranker._measure(*calls)
 
     returns = annotation_of("return", "R", call)
     call.__annotations__ = {**formula.__annotations__, "return": returns}
-    vars(call).update(formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns))
+    vars(call).update(
+        formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns)
+    )
     return cast("MetricMethod[P]", Lifted(call, returns))
 
 

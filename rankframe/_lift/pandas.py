@@ -37,7 +37,8 @@ class PandasRanker(Ranker[pd.DataFrame]):
         ("pl.DataFrame(", "pd.DataFrame("),
     )
     _gives = (
-        "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``; several cutoffs, "
+        "One row per query, indexed by the query: the metric, named by its canonical text, "
+        "as ``ndcg@10``; several cutoffs, "
         "as ``k=[5, 10]``, give a column each."
     )
     _library = "pandas "
@@ -47,7 +48,9 @@ class PandasRanker(Ranker[pd.DataFrame]):
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
-        named = {name: _as_text(x) if name in ROLES else x for name, x in options.items()}  # labels may be numbers
+        named = {
+            name: _as_text(x) if name in ROLES else x for name, x in options.items()
+        }  # labels may be numbers
         with of_pandas(self._frame):
             return super()._on(named)
 
@@ -75,13 +78,16 @@ class PandasRanker(Ranker[pd.DataFrame]):
 
 
 class RankMethod(PandasRanker):
-    """The rankings of a pandas frame; a call, ``df.rank(...)``, is pandas' own method, which ranks values.
+    """The rankings of a pandas frame; a call, ``df.rank(...)``, is pandas' own method, which ranks
+    values.
 
-    Results are pandas frames in memory of their own: those per query are indexed by the query, those per document by the
-    caller's own index.
+    Results are pandas frames in memory of their own: those per query are indexed by the query,
+    those per document by the caller's own index.
     """
 
-    def __init__(self, method: FunctionType, frame: pd.DataFrame) -> None:  # the arguments of MethodType
+    def __init__(
+        self, method: FunctionType, frame: pd.DataFrame
+    ) -> None:  # the arguments of MethodType
         super().__init__(frame)
         self._method = MethodType(method, frame)
         self.__module__ = method.__module__
@@ -94,7 +100,9 @@ class RankMethod(PandasRanker):
             return MethodType
 
     @property
-    def __call__(self) -> MethodType:  # a property, so that warnings and tracebacks show no frame of ours
+    def __call__(
+        self,
+    ) -> MethodType:  # a property, so that warnings and tracebacks show no frame of ours
         return self._method
 
     def _later(self, name: str) -> Any:
@@ -109,14 +117,23 @@ class RankMethod(PandasRanker):
     @property
     def _own_help(self) -> str:  # type: ignore[override]
         title = "df.rank(...), the method of pandas"
-        return f"{title}\n{'-' * len(title)}\nAlso shown by help(pd.DataFrame.rank).\n\n{inspect.getdoc(self._method)}"
+        return (
+            f"{title}\n{'-' * len(title)}\nAlso shown by "
+            f"help(pd.DataFrame.rank).\n\n{inspect.getdoc(self._method)}"
+        )
 
     def __reduce__(self) -> Any:
         return self._method.__reduce__()
 
     def _shown(self) -> Shown:
         found = super()._shown()
-        return replace(found, facts=[*found.facts, ("a call", ".rank(...) is pandas' own method, which ranks values")])
+        return replace(
+            found,
+            facts=[
+                *found.facts,
+                ("a call", ".rank(...) is pandas' own method, which ranks values"),
+            ],
+        )
 
 
 def _as_text(label: object) -> Any:
@@ -128,12 +145,16 @@ def _as_text(label: object) -> Any:
 
 @contextmanager
 def of_pandas(frame: pd.DataFrame) -> Iterator[None]:
-    """Spell errors and warnings as pandas does; the error of a missing column says what the frame holds instead."""
+    """Spell errors and warnings as pandas does; the error of a missing column says what the frame
+    holds instead.
+    """
     with with_code_of(in_pandas):
         try:
             yield
         except MissingColumn as error:
-            lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
+            lists = [
+                name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)
+            ]
             advice = (". ", *of_lists(str(lists[0]))) if lists else ()
             raise MissingColumn(*error.parts, *advice, *_of_index(frame)) from None
 

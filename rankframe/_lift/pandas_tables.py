@@ -27,12 +27,20 @@ if TYPE_CHECKING:
 
 def spelled(advice: Advice | Code) -> str:
     """The spelling of advice for a pandas frame."""
-    return advice.spelled(advice.pandas) if isinstance(advice, Code) and advice.pandas is not None else str(advice)
+    return (
+        advice.spelled(advice.pandas)
+        if isinstance(advice, Code) and advice.pandas is not None
+        else str(advice)
+    )
 
 
 def in_pandas(code: Advice | Code) -> Advice | Code:
     """The code of an error or a warning, in pandas' spelling."""
-    return replace(code, polars=code.pandas) if isinstance(code, Code) and code.pandas is not None else code
+    return (
+        replace(code, polars=code.pandas)
+        if isinstance(code, Code) and code.pandas is not None
+        else code
+    )
 
 
 Shape: TypeAlias = Callable[..., Any]
@@ -47,8 +55,8 @@ OF_ROWS = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
 class Source:
     """A pandas frame, and the Polars frame that verbs read.
 
-    The columns `needed` are converted, and those in `tried` if they can be; all other columns are null. With `others`, as
-    for selectors of Polars, every column is converted if it can be.
+    The columns `needed` are converted, and those in `tried` if they can be; all other columns are
+    null. With `others`, as for selectors of Polars, every column is converted if it can be.
     """
 
     def __init__(
@@ -74,8 +82,14 @@ class Source:
         names = [*self.places, *self.levels]
         self.columns: dict[str, pd.Series[Any]] = {}
         wanted = [name for name in names if others or name in needed or name in tried]
-        crossed = {name: column for name in wanted if (column := self._cross(name, name in needed)) is not None}
-        nothing = {} if others else {name: pl.lit(None) for name in self.places if name not in crossed}
+        crossed = {
+            name: column
+            for name in wanted
+            if (column := self._cross(name, name in needed)) is not None
+        }
+        nothing = (
+            {} if others else {name: pl.lit(None) for name in self.places if name not in crossed}
+        )
         self.polars = pl.DataFrame(crossed).with_columns(**nothing)
         self.polars = self.polars.select(name for name in names if name in self.polars.columns)
 
@@ -89,7 +103,9 @@ class Source:
     def _column(self, name: str) -> pd.Series[Any]:
         if name in self.levels:
             level = self.frame.index.get_level_values(self.levels[name])
-            return pd.Series(level, dtype=level.dtype, name=level.name)  # not to_series, which makes texts of objects
+            return pd.Series(
+                level, dtype=level.dtype, name=level.name
+            )  # not to_series, which makes texts of objects
         places = self.places[name]
         refuse_same_name(name, len(places))
         return self.frame.iloc[:, places[0]]
@@ -106,38 +122,54 @@ class Source:
         elif crossed.dtype == pl.String:
             plain = len(column) > 0 and isinstance(column.iloc[0], str)
         else:
-            plain = column.dtype.kind != "O" and (crossed.dtype.is_integer() or crossed.dtype.is_float())
+            plain = column.dtype.kind != "O" and (
+                crossed.dtype.is_integer() or crossed.dtype.is_float()
+            )
         if plain and not values.has_nulls():
             return pd.Index(values.to_list(), dtype=column.dtype)
         row = crossed.arg_unique()
         first = pl.DataFrame({"value": crossed.gather(row), "row": row})
-        rows = values.to_frame("value").join(first, on="value", how="left", nulls_equal=True, maintain_order="left")
+        rows = values.to_frame("value").join(
+            first, on="value", how="left", nulls_equal=True, maintain_order="left"
+        )
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
     def in_own_types(self, result: pl.DataFrame) -> dict[str, Any]:
-        """The columns of a result: times with a zone, and categories, as in the caller's column; others in pandas' types."""
+        """The columns of a result: times with a zone, and categories, as in the caller's column;
+        others in pandas' types.
+        """
         return {x.name: self.back(x.name, x) if self._is_own(x) else _values(x) for x in result}
 
     def _is_own(self, x: pl.Series) -> bool:
         column = self.columns.get(x.name)
-        if column is None or not isinstance(column.dtype, (pd.DatetimeTZDtype, pd.CategoricalDtype)):
+        if column is None or not isinstance(
+            column.dtype, (pd.DatetimeTZDtype, pd.CategoricalDtype)
+        ):
             return False
         own = self.polars[x.name]
         return x.dtype == own.dtype and x.is_in(own.implode(), nulls_equal=True).all()
 
 
-def _per_query(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
+def _per_query(
+    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
+) -> pd.DataFrame:
     """A row per query, indexed by the query."""
     source = _source(frame, setup, call)
     result = on_rows(call, Table(source.polars, setup, whole))
-    query = tuple(name for name in setup.roles.query if name in result.columns)  # a verb may combine runs
+    query = tuple(
+        name for name in setup.roles.query if name in result.columns
+    )  # a verb may combine runs
     return _indexed(result, setup.changed(query=query), source)
 
 
 def _whole(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> Any:
-    """What the verb makes of the whole table; frames with query columns are indexed by the query."""
+    """What the verb makes of the whole table; frames with query columns are indexed by the
+    query.
+    """
     source, of_query = _source(frame, setup, call), call.runs.queries(setup)
-    table = Table(source.polars, setup, spelling=spelled, give=lambda found: _indexed(found, of_query, source))
+    table = Table(
+        source.polars, setup, spelling=spelled, give=lambda found: _indexed(found, of_query, source)
+    )
     return on_rows(call, table)
 
 
@@ -146,11 +178,18 @@ def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame
     if not {*setup.roles.query} <= {*result.columns}:
         return pd.DataFrame(source.in_own_types(result))
     rest = source.in_own_types(result.drop(setup.roles.query))
-    levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in setup.roles.query]
-    return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
+    levels = [
+        source.back(name, result[name]).rename(source.columns[name].name)
+        for name in setup.roles.query
+    ]
+    return pd.DataFrame(
+        rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+    )
 
 
-def _per_row(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
+def _per_row(
+    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
+) -> pd.DataFrame:
     """The caller's rows and index, and further columns."""
     source = _source(frame, setup, call)
     result = on_rows(call, Table(source.polars, setup, whole))
@@ -167,24 +206,42 @@ def _subset(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) 
 def _with_polars(call: VerbCall, setup: Setup) -> VerbCall:
     """The call with its second tables as Polars frames."""
     tables = {name: x for name, x in call.arguments.items() if isinstance(x, FRAMES)}
-    return call.changed(**{name: _source(_as_pandas(x), setup, call).polars for name, x in tables.items()})
+    return call.changed(
+        **{name: _source(_as_pandas(x), setup, call).polars for name, x in tables.items()}
+    )
 
 
-def _per_document(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
-    """The caller's rows in another order, with their index, the columns of the result and further ones."""
+def _per_document(
+    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
+) -> pd.DataFrame:
+    """The caller's rows in another order, with their index, the columns of the result and further
+    ones.
+    """
     source = _source(frame, setup, call)
     result = on_rows(call, Table(source.with_row(ROW), setup, whole, carry=[ROW]))
-    own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
+    own = [
+        source.places[name][0]
+        for name in result.columns
+        if name in source.columns and name in source.places
+    ]
     new = [x for x in result if x.name not in source.columns and x.name != ROW]
     return _widened(frame.iloc[:, own].iloc[result[ROW].to_numpy()], new)
 
 
-def _per_list(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
-    """New rows, query by query, with ids and labels in the types of the caller's frame, and a new index."""
+def _per_list(
+    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
+) -> pd.DataFrame:
+    """New rows, query by query, with ids and labels in the types of the caller's frame, and a new
+    index.
+    """
     source = _source(frame, setup, call)
     result = on_rows(call, Table(source.polars, setup, whole))
     ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - call.named
-    own = {name: source.back(name, result[name]) for name in result.columns if name in ids & source.columns.keys()}
+    own = {
+        name: source.back(name, result[name])
+        for name in result.columns
+        if name in ids & source.columns.keys()
+    }
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 
@@ -196,7 +253,9 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
     truth = _as_pandas(call.arguments["qrels"])
     new_names = names_of_labels(setup, [*map(text_of, truth.columns)])
     truth = truth.rename(columns=lambda label: new_names.get(text_of(label), label))
-    unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
+    unlabelled = setup.roles.label not in map(
+        text_of, truth.columns
+    )  # any of its columns may hold labels
 
     def source(x: pd.DataFrame) -> Source:
         names = map(text_of, x.columns)
@@ -204,10 +263,14 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
         return Source(_levels_as_columns(x, needed), needed, tried=tried, lists=setup.roles.lists)
 
     run, judged = source(frame), source(truth)
-    both = on_rows(call.changed(qrels=judged.with_row(QRELS_ROW)), Table(run.with_row(ROW), setup, whole))
+    both = on_rows(
+        call.changed(qrels=judged.with_row(QRELS_ROW)), Table(run.with_row(ROW), setup, whole)
+    )
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
-    missed = both.filter(pl.col(ROW).is_null())  # in these rows, only columns that name the run have values
+    missed = both.filter(
+        pl.col(ROW).is_null()
+    )  # in these rows, only columns that name the run have values
     keys += [name for name in run.columns if name not in keys and missed[name].count()]
     for name in keys:
         key: Any = run.back(name, both[name]) if name not in judged.columns else None
@@ -225,7 +288,12 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
 def _table(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:
     """A separate table, with its rows numbered."""
     source, call = _source(frame, setup, call), _with_polars(call, setup)
-    table = Table(source.polars, setup, spelling=spelled, give=lambda found: pd.DataFrame(source.in_own_types(found)))
+    table = Table(
+        source.polars,
+        setup,
+        spelling=spelled,
+        give=lambda found: pd.DataFrame(source.in_own_types(found)),
+    )
     found: pd.DataFrame = on_rows(call, table)
     return found
 
@@ -245,7 +313,9 @@ def _source(frame: pd.DataFrame, setup: Setup, call: VerbCall) -> Source:
     named = [name for name in frame.columns if isinstance(name, str)]
     runs = usual_runs(named, setup) if call.verb.watched else []
     texts = (name for name in runs if pd.api.types.is_string_dtype(frame[name].dtype))
-    return Source(frame, call.columns(setup).union(texts), others=call.reads_any, lists=setup.roles.lists)
+    return Source(
+        frame, call.columns(setup).union(texts), others=call.reads_any, lists=setup.roles.lists
+    )
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
@@ -254,12 +324,16 @@ def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
 
 
 def _values(x: pl.Series) -> Any:
-    """A column of a result in pandas' types, copied: NaN for a null float, Int64 for whole numbers."""
+    """A column of a result in pandas' types, copied: NaN for a null float, Int64 for whole
+    numbers.
+    """
     if x.dtype.is_float():
         return x.to_numpy(writable=True)
     if x.dtype.is_integer():
         whole = x.fill_null(0).cast(pl.Int64)
-        return pd.arrays.IntegerArray(whole.to_numpy(writable=True), x.is_null().to_numpy(writable=True))
+        return pd.arrays.IntegerArray(
+            whole.to_numpy(writable=True), x.is_null().to_numpy(writable=True)
+        )
     return pd.Series(x.to_list(), dtype="str" if x.is_empty() else None).array
 
 
@@ -296,4 +370,6 @@ def _as_pandas(frame: object) -> pd.DataFrame:
         return as_pandas(frame.lazy().collect())
     made = ", as qrels.to_frame() makes" if isinstance(frame, pd.Series) else ""
     or_read = "or read the judgments of a file by rf.read_qrels"
-    raise InvalidData(f"{shown(frame)} is no frame of judgments; give a pandas DataFrame{made}, {or_read}")
+    raise InvalidData(
+        f"{shown(frame)} is no frame of judgments; give a pandas DataFrame{made}, {or_read}"
+    )

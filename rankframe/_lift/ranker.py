@@ -1,4 +1,6 @@
-"""The rankers behind `.rank`, as a table of contents: every verb and every metric is a method, documented where it is defined."""
+"""The rankers behind `.rank`, as a table of contents: every verb and every metric is a method,
+documented where it is defined.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ from .._plan.plan import aggregation
 from .._support.methods import F, function_as_method as function
 from .._support.option_kinds import bind, kinds_of
 from .._support.threads import use_polars
-from .._table.policies import Estimate, NoRelevant, NothingRetrieved, Ranks, ScoresAs, Unjudged, Unretrieved
+from .._table.policies import (
+    Estimate,
+    NoRelevant,
+    NothingRetrieved,
+    Ranks,
+    ScoresAs,
+    Unjudged,
+    Unretrieved,
+)
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import Runs
 from .._table.setup import JOINED, OPTIONS, TABLES, Setup
@@ -93,7 +103,8 @@ class MetricRanker(Metrics[R]):
 
     _examples: Sequence[tuple[str, str]] = ()
     _gives = (
-        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
+        "One row per query: the query columns, then the metric, named by its canonical text, "
+        "as ``ndcg@10``; several "
         "cutoffs, as ``k=[5, 10]``, give a column each."
     )
     _root = "df.rank"
@@ -159,141 +170,169 @@ class MetricRanker(Metrics[R]):
         query
             The column, or columns, that identify a query; default: ``"query_id"``.
         doc
-            The column that identifies a document, which must exist; default: ``"doc_id"`` if the table has it.
-            ``None`` for no document column, so that ties keep the order of the rows.
+            The column that identifies a document, which must exist; default: ``"doc_id"`` if the
+            table has it. ``None`` for no document column, so that ties keep the order of the rows.
         score
-            The column to rank by, the highest value first; default: ``"score"``. Null means judged, but not retrieved.
+            The column to rank by, the highest value first; default: ``"score"``. Null means judged,
+            but not retrieved.
         label
-            The column of relevance labels; default: ``"label"``. Null means not judged; a negative label means in the
-            pool but not judged.
+            The column of relevance labels; default: ``"label"``. Null means not judged; a negative
+            label means in the pool but not judged.
         subtopic
-            The column of subtopics, for metrics of diversity; default: none. It holds either lists of the subtopics that
-            the row's document is relevant to, whatever its label; or single subtopics, with one row for each subtopic that
-            the document was judged for (null if for none), whose label says whether the document is relevant to it.
-            Metrics of documents use the largest label of a document's rows.
+            The column of subtopics, for metrics of diversity; default: none. It holds either lists
+            of the subtopics that the row's document is relevant to, whatever its label; or single
+            subtopics, with one row for each subtopic that the document was judged for (null if for
+            none), whose label says whether the document is relevant to it. Metrics of documents use
+            the largest label of a document's rows.
         weight
-            The column of the documents' weights, 0 or more; default: every document counts once. Metrics that add up gains
-            or hits (cg, dcg, ndcg, mean_label, precision, recall, hits, rbp) multiply them by the weight; other metrics
-            raise an error.
+            The column of the documents' weights, 0 or more; default: every document counts once.
+            Metrics that add up gains or hits (cg, dcg, ndcg, mean_label, precision, recall, hits,
+            rbp) multiply them by the weight; other metrics raise an error.
         propensity
-            The column of propensities: the probability, above 0 and up to 1, that a user saw the document where it was
-            clicked. Labels then are clicks, 1 or 0, on another ranking than that of `score`, and metrics are estimates:
-            a click counts 1 over its propensity. Metrics that are no sum over documents, such as ndcg, raise an error.
-            Default: none.
+            The column of propensities: the probability, above 0 and up to 1, that a user saw the
+            document where it was clicked. Labels then are clicks, 1 or 0, on another ranking than
+            that of `score`, and metrics are estimates: a click counts 1 over its propensity.
+            Metrics that are no sum over documents, such as ndcg, raise an error. Default: none.
         stratum
-            The column of the strata of the pool, for ``xinf_ap``: from each, some documents were drawn at random for judging;
-            null for a document outside the pool. A document that was not drawn has no label, or a negative one.
+            The column of the strata of the pool, for ``xinf_ap``: from each, some documents were
+            drawn at random for judging; null for a document outside the pool. A document that was
+            not drawn has no label, or a negative one.
         inclusion
-            The column of the probabilities, above 0 and up to 1, with which documents were drawn for judging, for
-            ``stat_ap``.
+            The column of the probabilities, above 0 and up to 1, with which documents were drawn
+            for judging, for ``stat_ap``.
         subtopic_weight
-            The column of the subtopics' weights, 0 or more and the same in all rows of a subtopic of a query, such as the
-            probability of an intent, or 1 for a vital nugget and 1/2 for another one; default: all weigh the same.
+            The column of the subtopics' weights, 0 or more and the same in all rows of a subtopic
+            of a query, such as the probability of an intent, or 1 for a vital nugget and 1/2 for
+            another one; default: all weigh the same.
         cost
-            The column of the documents' costs, above 0, such as seconds or characters, for time-biased gain, the U-measure,
-            IFT and the reports ``"EC"`` and ``"ETC"`` of the C/W/L metrics; default: every document costs 1.
+            The column of the documents' costs, above 0, such as seconds or characters, for
+            time-biased gain, the U-measure, IFT and the reports ``"EC"`` and ``"ETC"`` of the C/W/L
+            metrics; default: every document costs 1.
         category
             The column of the documents' categories, one for each document or a list of them.
         group
-            The column of the documents' groups, such as their providers, for metrics of fairness of exposure.
+            The column of the documents' groups, such as their providers, for metrics of fairness of
+            exposure.
         features
-            The columns of numbers that describe a document, or one column of lists or arrays of such numbers.
+            The columns of numbers that describe a document, or one column of lists or arrays of
+            such numbers.
         base
-            The column of the scores of another ranking, for the metrics unexpectedness and least item promoted.
+            The column of the scores of another ranking, for the metrics unexpectedness and least
+            item promoted.
         interactions
-            The past interactions of users, for metrics of popularity and novelty: a frame with a row for each query (a user)
-            and document (an item), under the table's names of these columns; rows that repeat a pair count once. Or a frame
-            with a row for each document and the number of its users as the column ``n``.
+            The past interactions of users, for metrics of popularity and novelty: a frame with a
+            row for each query (a user) and document (an item), under the table's names of these
+            columns; rows that repeat a pair count once. Or a frame with a row for each document and
+            the number of its users as the column ``n``.
         items
-            The catalog: a frame with a row for each document, a list or Series of the documents' ids, or their number. The
-            columns of `category`, `group`, `features` and `base` are taken from this frame if it has them.
+            The catalog: a frame with a row for each document, a list or Series of the documents'
+            ids, or their number. The columns of `category`, `group`, `features` and `base` are
+            taken from this frame if it has them.
         rank
-            The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``, until
-            `score` names another column. Ranks need not be contiguous; equal ones are ties. `ranks` says whether they give
-            the order alone.
+            The column of ranks, 1 being the best, instead of `score`: short for ``score="rank",
+            ascending=True``, until `score` names another column. Ranks need not be contiguous;
+            equal ones are ties. `ranks` says whether they give the order alone.
         names
-            The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
-            ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"microsoft_recommenders"`` (or
-            ``"recommenders"``), ``"lenskit"``, ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``,
-            ``"catboost"``. Names that are given with it take
-            precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. Of beir, ranx
-            and RePlay, whose judgments name their labels as the run its scores, `judge` gives the labels the name of
-            their role. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10``
-            for ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
+            The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``,
+            ``"ir_measures"``, ``"ranx"``, ``"msmarco"``, ``"mlflow"``, ``"rectools"``,
+            ``"replay"``, ``"recbole"``, ``"microsoft_recommenders"`` (or ``"recommenders"``),
+            ``"lenskit"``, ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``,
+            ``"catboost"``. Names that are given with it take precedence. Judgments that lack a
+            preset's column of labels count 1, as those without ``"label"`` do. Of beir, ranx and
+            RePlay, whose judgments name their labels as the run its scores, `judge` gives the
+            labels the name of their role. ``"flat"`` names the columns of results so that SQL takes
+            them without quotes: ``ndcg_at_10`` for ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``.
+            A list holds several presets, as ``["pyterrier", "flat"]``.
         relevant
             The least label that counts as relevant; default: 1.
         ascending
             True if the lowest score is the best, as of distances; default: False.
         ties
-            The order of documents with equal scores: ``"doc_desc"`` (default; trec_eval's rule) or ``"doc_asc"`` by
-            document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's id as
-            text, whatever its type, descending. ``"expected"`` gives the mean of the metric over all orders, in closed
-            form (a metric without a closed form raises an error); ``"error"`` forbids ties.
-            ``"last"`` gives each tied document the last of their ranks, with all of them down to it, as scikit-learn does.
+            The order of documents with equal scores: ``"doc_desc"`` (default; trec_eval's rule) or
+            ``"doc_asc"`` by document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label,
+            ``"trec_eval"`` by the document's id as text, whatever its type, descending.
+            ``"expected"`` gives the mean of the metric over all orders, in closed form (a metric
+            without a closed form raises an error); ``"error"`` forbids ties. ``"last"`` gives each
+            tied document the last of their ranks, with all of them down to it, as scikit-learn
+            does.
         unjudged
-            How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or ``"drop"`` to remove
-            them before documents are ranked, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
-            such as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
-            unjudged documents of the table, retrieved or not, could give.
+            How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or
+            ``"drop"`` to remove them before documents are ranked, as trec_eval's ``-J`` does.
+            ``"bounds"`` gives two columns per metric, such as ``"ndcg@10 least"`` and ``"ndcg@10
+            greatest"``: the least and the greatest value that judging all unjudged documents of the
+            table, retrieved or not, could give.
         unjudged_labels
-            The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
-            ``unjudged="bounds"``: any whole number from one to the other. Default: from 0 to the largest label of
-            the table, at least ``relevant``.
+            The least and the greatest label that judging may give an unjudged document, as ``(0,
+            3)``, for ``unjudged="bounds"``: any whole number from one to the other. Default: from 0
+            to the largest label of the table, at least ``relevant``.
         unretrieved
-            How judged documents that were not retrieved count: ``"missed"`` (default; they count in recall, in the
-            divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out entirely, like tools
-            that see only the retrieved list, and no collection behind it.
+            How judged documents that were not retrieved count: ``"missed"`` (default; they count in
+            recall, in the divisor of average precision, in the ideal of nDCG), or ``"drop"`` to
+            leave them out entirely, like tools that see only the retrieved list, and no collection
+            behind it.
         no_relevant
-            The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide by 0;
-            ``"null"`` is null in every metric that reads labels, so that means leave the query out; ``"one"`` is 1 in every
-            metric whose range is 0 to 1 and whose best value is 1.
+            The value of a query without relevant documents: ``"zero"`` (default) is 0 where the
+            metric would divide by 0; ``"null"`` is null in every metric that reads labels, so that
+            means leave the query out; ``"one"`` is 1 in every metric whose range is 0 to 1 and
+            whose best value is 1.
         nothing_retrieved
-            The value of a query with nothing retrieved: ``"count"`` (default) has nothing found; ``"null"`` is null in every
-            metric, so that means leave the query out, as Microsoft's Recommenders does.
+            The value of a query with nothing retrieved: ``"count"`` (default) has nothing found;
+            ``"null"`` is null in every metric, so that means leave the query out, as Microsoft's
+            Recommenders does.
         depth
-            How many documents of each ranking count as retrieved, trec_eval's ``-M``; default: all. The tie rule
-            decides which tied documents are cut off; ``unjudged="drop"`` is applied after the cut.
+            How many documents of each ranking count as retrieved, trec_eval's ``-M``; default: all.
+            The tie rule decides which tied documents are cut off; ``unjudged="drop"`` is applied
+            after the cut.
         collection_size
-            The number of documents in the collection, trec_eval's ``-N``; only utility and fall-out use it.
+            The number of documents in the collection, trec_eval's ``-N``; only utility and fall-out
+            use it.
         scores
-            ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
-            tie, as in trec_eval 9 and the boosters.
+            ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so
+            that more of them tie, as in trec_eval 9 and the boosters.
         ranks
-            With `rank`, what its numbers mean: ``"order"`` (default), the order of the documents, which then have the
-            ranks 1, 2, 3 ...; or ``"as_given"``, the ranks themselves, as in RecTools: the reciprocal rank of a document
-            at rank 9 is 1/9, whatever is above it, and a cutoff at 5 leaves it out. Ranks as given are whole numbers, of
-            which a query has each once.
+            With `rank`, what its numbers mean: ``"order"`` (default), the order of the documents,
+            which then have the ranks 1, 2, 3 ...; or ``"as_given"``, the ranks themselves, as in
+            RecTools: the reciprocal rank of a document at rank 9 is 1/9, whatever is above it, and
+            a cutoff at 5 leaves it out. Ranks as given are whole numbers, of which a query has each
+            once.
         estimate
-            With `propensity`, how clicks are weighted: ``"ips"`` (default), by 1 over the propensity (inverse propensity
-            scoring), which has no bias; ``"snips"``, self-normalised: over the sum of the weights of all clicks, which
-            varies less, and in means is the ratio of the two sums over all queries; ``"clipped"``, by 1 over the
+            With `propensity`, how clicks are weighted: ``"ips"`` (default), by 1 over the
+            propensity (inverse propensity scoring), which has no bias; ``"snips"``,
+            self-normalised: over the sum of the weights of all clicks, which varies less, and in
+            means is the ratio of the two sums over all queries; ``"clipped"``, by 1 over the
             propensity or `clip`, whichever is larger, which varies less and is too low.
         clip
-            The least propensity that counts for ``estimate="clipped"``, above 0 and up to 1; default: 0.1.
+            The least propensity that counts for ``estimate="clipped"``, above 0 and up to 1;
+            default: 0.1.
         convention
-            The tool whose results to reproduce: the policies become the tool's, and so do the defaults of the metrics'
-            options. What describes the data stays: columns, tables, `ascending`, `unjudged_labels` and `collection_size`.
-            Any other policy that is set beside the convention, or later, takes precedence. One that was set before, and
-            that the tool sets to another value, raises an error. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval),
-            ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
-            ``"tf_ranking"``, ``"ptranking"``, ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``,
-            ``"quepid"``, ``"mlflow"``, ``"llamaindex"``, ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``,
-            ``"recbole"``, ``"microsoft_recommenders"`` (or ``"recommenders"``), ``"recmetrics"``, ``"elliot"``,
-            ``"evidently"``, ``"lenskit"``, ``"recpack"``, ``"cornac"``.
+            The tool whose results to reproduce: the policies become the tool's, and so do the
+            defaults of the metrics' options. What describes the data stays: columns, tables,
+            `ascending`, `unjudged_labels` and `collection_size`. Any other policy that is set
+            beside the convention, or later, takes precedence. One that was set before, and that the
+            tool sets to another value, raises an error. One of ``"trec_eval"``, ``"trec_eval9"``
+            (pytrec_eval), ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``,
+            ``"xgboost"``, ``"catboost"``, ``"spark"``, ``"tf_ranking"``, ``"ptranking"``,
+            ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``, ``"quepid"``,
+            ``"mlflow"``, ``"llamaindex"``, ``"haystack"``, ``"ragas"``, ``"replay"``,
+            ``"rectools"``, ``"recbole"``, ``"microsoft_recommenders"`` (or ``"recommenders"``),
+            ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``, ``"recpack"``,
+            ``"cornac"``.
         memory_limit
-            The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
-            variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a
-            third of it are spilled to the temporary folder (``TMPDIR``) and read back in buckets, with all rows of a
-            query in one bucket.
+            The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default
+            that of the environment variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the
+            machine's or the container's. Rows that exceed a third of it are spilled to the
+            temporary folder (``TMPDIR``) and read back in buckets, with all rows of a query in one
+            bucket.
         grouped
-            True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of queries are then
-            evaluated in the order of the rows, in constant memory and without temporary files. A query in two places is an
-            error.
+            True if the rows of each query of a LazyFrame are contiguous, as in most exports:
+            batches of queries are then evaluated in the order of the rows, in constant memory and
+            without temporary files. A query in two places is an error.
         like
-            Another ranker, of a frame of any kind or ``rf.expr``, as ``judged.rank.on(like=mine)``: all its options, in place of
-            those of this ranker: columns, side tables, policies, convention and how to run. What is given with it is set
-            after them, as by ``mine.on(...)``. A frame keeps no options, so the table that :meth:`judge` makes, or a filtered
-            one, is told them this way.
+            Another ranker, of a frame of any kind or ``rf.expr``, as ``judged.rank.on(like=mine)``:
+            all its options, in place of those of this ranker: columns, side tables, policies,
+            convention and how to run. What is given with it is set after them, as by
+            ``mine.on(...)``. A frame keeps no options, so the table that :meth:`judge` makes, or a
+            filtered one, is told them this way.
 
         Returns
         -------
@@ -302,8 +341,8 @@ class MetricRanker(Metrics[R]):
         Raises
         ------
         InvalidOption
-            If a value is not one of those listed, a convention counts otherwise than a policy that was set before, or `like`
-            is no ranker.
+            If a value is not one of those listed, a convention counts otherwise than a policy that
+            was set before, or `like` is no ranker.
 
         Examples
         --------
@@ -344,11 +383,15 @@ class MetricRanker(Metrics[R]):
                 raise error.with_traceback(None) from None
 
     def _later(self, name: str) -> Any:
-        """The method of a metric that was declared later, or the method by the metric's name in text."""
+        """The method of a metric that was declared later, or the method by the metric's name in
+        text.
+        """
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
-        own = [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
+        own = [
+            name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")
+        ]
         metrics = {entry.formula.__name__: entry for entry in METRICS.values()}
         listed = (name for name, entry in metrics.items() if name in own or not entry.own)
         return [*dict.fromkeys(name for name in own if name not in metrics), *listed]
@@ -375,7 +418,9 @@ def method_of(owner: Any, name: str) -> Any:
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):  # tools look these up on every object
         names = {own: repr(own) for own in dir(owner)} | owner._elsewhere
-        message += f". Did you mean {names[name]}?" if name in names else near_names(name, METRICS, names)
+        message += (
+            f". Did you mean {names[name]}?" if name in names else near_names(name, METRICS, names)
+        )
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
 
@@ -446,11 +491,22 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     @property
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
-        methods = {key: x.formula.__name__ for x in METRICS.values() if x.own for key in (x.name, x.formula.__name__)}
-        rare = {key: f"'metrics.{name}'" for key, name in methods.items() if not hasattr(type(self), name)}
+        methods = {
+            key: x.formula.__name__
+            for x in METRICS.values()
+            if x.own
+            for key in (x.name, x.formula.__name__)
+        }
+        rare = {
+            key: f"'metrics.{name}'"
+            for key, name in methods.items()
+            if not hasattr(type(self), name)
+        }
         topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in TOPICS}}
         own = dir(self)
-        listed = ((name, topic) for topic, names in topics.items() for name in names if name not in own)
+        listed = (
+            (name, topic) for topic, names in topics.items() for name in names if name not in own
+        )
         renamed = {name: repr(new) for name, new in RENAMED.items()}
         return {name: f"'{topic}.{name}'" for name, topic in listed} | rare | renamed
 
@@ -461,12 +517,16 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     @property
     def items(self) -> ItemVerbs[R]:
-        """The verbs of the items that all users are shown, as ``df.rank.items.catalog("coverage@10", items=1000)``."""
+        """The verbs of the items that all users are shown, as
+        ``df.rank.items.catalog("coverage@10", items=1000)``.
+        """
         return ItemVerbs(self)
 
     @property
     def collection(self) -> CollectionVerbs[R]:
-        """The verbs of test collections, as ``df.rank.collection.pool(depth=10, runs=["bm25", "dense"])``."""
+        """The verbs of test collections, as ``df.rank.collection.pool(depth=10, runs=["bm25",
+        "dense"])``.
+        """
         return CollectionVerbs(self)
 
     @property
@@ -476,7 +536,9 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     @property
     def preferences(self) -> PreferenceVerbs[R]:
-        """The verbs of preferences that people state, as ``df.rank.preferences.evaluate("prefs_simp")``."""
+        """The verbs of preferences that people state, as
+        ``df.rank.preferences.evaluate("prefs_simp")``.
+        """
         return PreferenceVerbs(self)
 
     @property
@@ -496,7 +558,9 @@ class Ranker(MetricRanker[R], Verbs[R]):
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
         call = verb.bound(args, options)
         of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
-        given = {name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None}
+        given = {
+            name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None
+        }
         if "sequential" in call.arguments:
             call = call.changed(sequential=in_polars(call.arguments["sequential"]))
         if not given and not call.runs.tables:
@@ -506,7 +570,9 @@ class Ranker(MetricRanker[R], Verbs[R]):
         return ranker._of(call.runs, qrels)._run(call.changed(**dict.fromkeys(given)))
 
     def _of(self, runs: Runs, qrels: object = None, **unmatched: Unmatched | None) -> Ranker[R]:
-        """The ranker whose table has the runs, joined with `qrels` if any; `unmatched` are options of `judge`."""
+        """The ranker whose table has the runs, joined with `qrels` if any; `unmatched` are options
+        of `judge`.
+        """
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)
@@ -526,7 +592,9 @@ class Ranker(MetricRanker[R], Verbs[R]):
         return type(self._frame)
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
-        """The size of the table in words, and its columns, as far as they are known without work."""
+        """The size of the table in words, and its columns, as far as they are known without
+        work.
+        """
         columns = [str(name) for name in self._frame.columns]
         return f"{len(columns)} columns", columns
 
@@ -574,7 +642,9 @@ class Topic(Verbs[R], Metrics[R]):
         return self._ranker._measure(*calls)
 
     def __dir__(self) -> list[str]:
-        return [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
+        return [
+            name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")
+        ]
 
     if not TYPE_CHECKING:
 
@@ -613,7 +683,9 @@ class ItemVerbs(Topic[R]):
 
 
 class CollectionVerbs(Topic[R]):
-    """The verbs of test collections: what to judge, and how far judgments and runs can be relied on, ``df.rank.collection``."""
+    """The verbs of test collections: what to judge, and how far judgments and runs can be relied
+    on, ``df.rank.collection``.
+    """
 
     _name = "collection"
 
@@ -659,10 +731,11 @@ class FrameMetrics(Topic[R], AllMetrics[R]):
 class ExprRanker(MetricRanker[pl.Expr], AllMetrics[pl.Expr]):
     """``rf.expr``: the metrics as Polars expressions, for ``group_by().agg()`` and ``.over()``.
 
-    An expression ranks the rows of its group by itself, so it can be combined with any other Polars aggregation. Many
-    expressions at once are slower than ``df.rank.evaluate``, whose metrics share one sort. The name of an expression is
-    the canonical text of the metric. Its column names and policies are those of ``rf.expr.on(...)``, also inside
-    ``evaluate``: ``df.rank.on(...)`` applies to texts only.
+    An expression ranks the rows of its group by itself, so it can be combined with any other Polars
+    aggregation. Many expressions at once are slower than ``df.rank.evaluate``, whose metrics share
+    one sort. The name of an expression is the canonical text of the metric. Its column names and
+    policies are those of ``rf.expr.on(...)``, also inside ``evaluate``: ``df.rank.on(...)`` applies
+    to texts only.
 
     Examples
     --------
@@ -686,7 +759,9 @@ class ExprRanker(MetricRanker[pl.Expr], AllMetrics[pl.Expr]):
             name, option = call.metric.formula.__name__, call.metric.first
             cutoffs = [other.arguments.get(str(option)) for other in calls]
             example = f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
-            raise InvalidOption(f"an expression is one column; write one for each {option}, as in {example}")
+            raise InvalidOption(
+                f"an expression is one column; write one for each {option}, as in {example}"
+            )
         values = aggregation(call, self._setup)
         return values.alias(flat_name(call.text)) if self._setup.flat else values
 

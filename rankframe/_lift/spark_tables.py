@@ -1,4 +1,6 @@
-"""Spark tables: their columns and types, as SQL and as Arrow, and the functions that workers run on buckets of rows."""
+"""Spark tables: their columns and types, as SQL and as Arrow, and the functions that workers run on
+buckets of rows.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,24 @@ def only(df: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def numbered(df: DataFrame, *further: str) -> DataFrame:
-    """Rename the columns to c0, c1 ...: Spark's group functions would read dots in a name as fields."""
-    return df.selectExpr(*(f"{quoted(name)} AS c{i}" for i, name in enumerate(df.columns)), *further)
+    """Rename the columns to c0, c1 ...: Spark's group functions would read dots in a name as
+    fields.
+    """
+    return df.selectExpr(
+        *(f"{quoted(name)} AS c{i}" for i, name in enumerate(df.columns)), *further
+    )
 
 
 def arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
-    """The schema of a Spark table as workers see it; columns that are not read have the null type."""
+    """The schema of a Spark table as workers see it; columns that are not read have the null
+    type.
+    """
     import pyarrow as pa
 
     given = seen(df, [quoted(name) for name in dict.fromkeys(read)])
-    return pa.schema([given.field(name) if name in read else pa.field(name, pa.null()) for name in df.columns])
+    return pa.schema(
+        [given.field(name) if name in read else pa.field(name, pa.null()) for name in df.columns]
+    )
 
 
 def seen(df: DataFrame, expressions: Sequence[str]) -> pa.Schema:
@@ -56,39 +66,58 @@ def spark_type(x: pa.DataType) -> Any:
 
 
 def large(x: pa.DataType) -> pa.DataType:
-    """Strings with 64-bit offsets, for the Spark setting that a Connect session's schema does not show."""
+    """Strings with 64-bit offsets, for the Spark setting that a Connect session's schema does not
+    show.
+    """
     import pyarrow as pa
 
     return pa.large_string() if pa.types.is_string(x) else x
 
 
-def on_buckets(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, buckets: int | None) -> DataFrame:
+def on_buckets(
+    tables: Sequence[DataFrame], work: Work, key: Sequence[str] | None, buckets: int | None
+) -> DataFrame:
     """Run a function on every bucket of one table, or of two co-grouped tables.
 
-    A worker returns an error message of ours in a column, and Spark raises it from there, without the worker's traceback.
+    A worker returns an error message of ours in a column, and Spark raises it from there, without
+    the worker's traceback.
     """
     from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
     df, kept, function = tables[0], work.kept, OnArrow(work)
     out = function(*(arrow_schema(table, table.columns).empty_table() for table in tables)).schema
-    types = {x.name: df.schema[kept[x.name]].dataType if x.name in kept else spark_type(x.type) for x in out}
+    types = {
+        x.name: df.schema[kept[x.name]].dataType if x.name in kept else spark_type(x.type)
+        for x in out
+    }
     fields = [StructField(name, of_spark) for name, of_spark in types.items()]
     fault = fresh("#fault", out.names)
     struct = StructType([*fields, StructField(fault, StringType())])
     new = [field for field in struct if field.name not in kept]
-    given = seen(df, [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in new])
+    given = seen(
+        df,
+        [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in new],
+    )
     wide = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
     types = {field.name: large(field.type) if wide else field.type for field in given}
     guarded = Guarded(function, [table.columns for table in tables], types, fault)
     if key is None:
         result = numbered(df).mapInArrow(lambda batches: guarded.on_batches(batches), struct)
     else:
-        bucket = f"pmod(xxhash64({', '.join(map(quoted, key))}), {buckets}L) AS bucket" if key else "0L AS bucket"
+        bucket = (
+            f"pmod(xxhash64({', '.join(map(quoted, key))}), {buckets}L) AS bucket"
+            if key
+            else "0L AS bucket"
+        )
         groups = [numbered(table, bucket).groupBy("bucket") for table in tables]
         if len(groups) == 1:
             result = groups[0].applyInArrow(lambda table: guarded(table), struct)
         else:
-            result = groups[0].cogroup(groups[1]).applyInArrow(lambda table, qrels: guarded(table, qrels), struct)
+            result = (
+                groups[0]
+                .cogroup(groups[1])
+                .applyInArrow(lambda table, qrels: guarded(table, qrels), struct)
+            )
     at = quoted(fault)
     return result.where(f"CASE WHEN {at} IS NULL THEN true ELSE raise_error({at}) END").drop(fault)
 
@@ -107,7 +136,8 @@ class OnArrow:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A function in a Spark worker that turns an error of ours into a row with the message in a separate column.
+    """A function in a Spark worker that turns an error of ours into a row with the message in a
+    separate column.
 
     Attributes
     ----------
@@ -136,7 +166,10 @@ class Guarded:
     def __call__(self, *tables: pa.Table) -> pa.Table:
         import pyarrow as pa
 
-        parts = [t.select(range(len(names))).rename_columns(names) for t, names in zip(tables, self.names, strict=True)]
+        parts = [
+            t.select(range(len(names))).rename_columns(names)
+            for t, names in zip(tables, self.names, strict=True)
+        ]
         message = None
         try:
             found = self.function(*parts)
@@ -145,11 +178,15 @@ class Guarded:
             found = self.function(*(part.schema.empty_table() for part in parts))
             found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
         found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
-        return found.cast(pa.schema([(x.name, self.types.get(x.name, _in_utc(x.type))) for x in found.schema]))
+        return found.cast(
+            pa.schema([(x.name, self.types.get(x.name, _in_utc(x.type))) for x in found.schema])
+        )
 
 
 def _spelled(advice: Advice | Code) -> str:
-    """The spelling of advice for a Spark table: options by their names, and no code for Polars or pandas."""
+    """The spelling of advice for a Spark table: options by their names, and no code for Polars or
+    pandas.
+    """
     if isinstance(advice, Code):
         return "" if advice.pandas is not None else str(advice)
     return str(replace(advice, method="") if advice.method == "on" else advice)

@@ -25,7 +25,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, without the two that would be invisible on white or on black."""
 DASHES = ((), (6, 3))
 GREY = "#7f7f7f"
-"""The colour of text without a background of its own; a page replaces it by the colour of its text."""
+"""The colour of text without a background of its own; a page replaces it by the colour of its
+text."""
 FAINT = 0.25
 """The opacity of bands, grids and rules."""
 INKS = ("#000000", "#ffffff")
@@ -33,9 +34,11 @@ NAMED = {"white": "#ffffff", "black": "#000000"}
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Fonts of the same metrics, so that text measured on one machine fits on another."""
 WIDTH = 480
-"""The width of a picture in pixels: scaled to a phone's 350 pixels, its text is still 10 pixels high."""
+"""The width of a picture in pixels: scaled to a phone's 350 pixels, its text is still 10 pixels
+high."""
 TEXT = 14
-"""The size of the smallest text in pixels: Matplotlib's default of 10 points at 100 dots per inch."""
+"""The size of the smallest text in pixels: Matplotlib's default of 10 points at 100 dots per
+inch."""
 TITLE = 16
 LEGEND = 3
 """The most columns of a legend."""
@@ -66,20 +69,34 @@ def _place(figure: Figure, name: str) -> int:
 def altair(figure: Figure, background: str | None = None) -> LayerChart:
     """The figure as an Altair chart on a background.
 
-    Without one it is transparent, with text in `GREY`, for a page that embeds the SVG and colours its text. Do not write
-    it as PNG: vl-convert darkens translucent colours.
+    Without one it is transparent, with text in `GREY`, for a page that embeds the SVG and colours
+    its text. Do not write it as PNG: vl-convert darkens translucent colours.
     """
     alt = load("altair", "plot")
     background = None if background is None else background_of(background)
     ink = GREY if background is None else ink_on(background)
     figure = figure.written(_without_markup)
     columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
-    words = {"labelColor": ink, "titleColor": ink, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": 500}
+    words = {
+        "labelColor": ink,
+        "titleColor": ink,
+        "labelFontSize": TEXT,
+        "titleFontSize": TEXT,
+        "titleFontWeight": 500,
+    }
     lines = {"domainColor": ink, "tickColor": ink, "gridColor": ink, "gridOpacity": FAINT / 2}
-    title = {"color": ink, "subtitleColor": ink, "fontSize": TITLE, "subtitleFontSize": TEXT, "subtitlePadding": 4}
+    title = {
+        "color": ink,
+        "subtitleColor": ink,
+        "fontSize": TITLE,
+        "subtitleFontSize": TEXT,
+        "subtitlePadding": 4,
+    }
     above = _lines(figure.title, WIDTH / (0.57 * TITLE)) or ""
     chart: LayerChart = (
-        alt.layer(*(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks))
+        alt.layer(
+            *(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks)
+        )
         .properties(
             width=WIDTH,
             height=figure.height,
@@ -92,7 +109,9 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
         .configure_view(stroke=None)
         .configure_mark(aria=False)  # a screen reader reads the description, not hundreds of marks
         .configure_axis(**words, **lines, labelLimit=0.4 * WIDTH, titlePadding=10)
-        .configure_legend(**words, orient="bottom", columns=columns, labelLimit=WIDTH / columns - 40)
+        .configure_legend(
+            **words, orient="bottom", columns=columns, labelLimit=WIDTH / columns - 40
+        )
         .configure_title(**title, anchor="start", frame="bounds", offset=12)
     )
     return chart
@@ -101,7 +120,11 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
 def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
     rows, chart = mark.rows, alt.Chart(mark.rows)
     x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
-    y = alt.Y("y:Q", title=_lines(figure.y.title, figure.height / (0.55 * TEXT)), **_altair_axis(alt, figure.y))
+    y = alt.Y(
+        "y:Q",
+        title=_lines(figure.y.title, figure.height / (0.55 * TEXT)),
+        **_altair_axis(alt, figure.y),
+    )
     ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
     encoding: dict[str, object] = {end: place for end, place in ends.items() if end in rows.columns}
     if mark.kind in ("rule", "divider"):
@@ -109,12 +132,24 @@ def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, backgrou
         return chart.mark_rule(color=ink, **look).encode(**encoding)
     domain = list(figure.series)
     lines = any(mark.kind == "line" for mark in figure.marks)
-    symbol = {"symbolType": "stroke", "symbolSize": 400} if lines else {}  # a dot would hide the dashes
-    legend = alt.Legend(title=None, symbolOpacity=1, **symbol) if figure.legend and len(domain) > 1 else None
+    symbol = (
+        {"symbolType": "stroke", "symbolSize": 400} if lines else {}
+    )  # a dot would hide the dashes
+    legend = (
+        alt.Legend(title=None, symbolOpacity=1, **symbol)
+        if figure.legend and len(domain) > 1
+        else None
+    )
     colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
-    own = alt.Color("series:N", scale=colours, legend=legend) if "series" in rows.columns else alt.value(ink)
+    own = (
+        alt.Color("series:N", scale=colours, legend=legend)
+        if "series" in rows.columns
+        else alt.value(ink)
+    )
     further = [name for name in rows.columns if name not in DRAWN]
-    tips = [alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "") for name in further]
+    tips = [
+        alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "") for name in further
+    ]
     encoding |= {"color": own, "tooltip": tips}
     if mark.kind == "line":
         scale = alt.Scale(domain=domain, range=[list(dashes(figure, name)) for name in domain])
@@ -125,11 +160,17 @@ def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, backgrou
     elif mark.kind == "bar" and "size" in rows.columns:
         scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
         encoding["opacity"] = alt.Opacity("size:Q", scale=scale, legend=None)
-        middle = rows.with_columns((pl.col("x") + pl.col("x2")) / 2, (pl.col("y") + pl.col("y2")) / 2)
-        written = alt.Chart(middle).mark_text(color=ink, fontSize=TEXT).encode(x=x, y=y, text="label:N")
+        middle = rows.with_columns(
+            (pl.col("x") + pl.col("x2")) / 2, (pl.col("y") + pl.col("y2")) / 2
+        )
+        written = (
+            alt.Chart(middle).mark_text(color=ink, fontSize=TEXT).encode(x=x, y=y, text="label:N")
+        )
         return chart.mark_rect().encode(**encoding) + written
     elif mark.kind == "bar":
-        encoding["stroke"] = alt.Stroke("series:N", scale=colours, legend=None)  # no seams between neighbours
+        encoding["stroke"] = alt.Stroke(
+            "series:N", scale=colours, legend=None
+        )  # no seams between neighbours
         chart = chart.mark_rect(strokeWidth=0.5)
     elif mark.kind == "interval":
         chart = chart.mark_rule(strokeWidth=2)
@@ -149,25 +190,36 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
     if axis.ticks is None:
         whole = {"tickMinStep": 1, "format": ",d"} if axis.whole else {}
         return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
-    places, names = [place for place, _ in axis.ticks], [_lines(name, NAME) for _, name in axis.ticks]
+    places, names = (
+        [place for place, _ in axis.ticks],
+        [_lines(name, NAME) for _, name in axis.ticks],
+    )
     label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    shown = alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False)
+    shown = alt.Axis(
+        grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False
+    )
     return {"scale": alt.Scale(**scale), "axis": shown}
 
 
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
-    """Draw the figure on Matplotlib axes, new ones by default; without a background, colours follow the user's style."""
+    """Draw the figure on Matplotlib axes, new ones by default; without a background, colours follow
+    the user's style.
+    """
     pyplot = load("matplotlib.pyplot", "plot")
     own = ax is None
     if not own and not isinstance(ax, pyplot.Axes):
-        raise InvalidOption(f"ax={shown(ax)} is no Matplotlib axes; give one, as ax=axes[0] of several in a row")
+        raise InvalidOption(
+            f"ax={shown(ax)} is no Matplotlib axes; give one, as ax=axes[0] of several in a row"
+        )
     background = None if background is None else background_of(background)
     if background is not None and not own:
         where = " is for a new figure, and ax has one already; leave one of the two out"
         raise InvalidOption(option(background=background), where)
     plain, figure = figure, figure.written(_without_formulas)
     if own:
-        _, ax = pyplot.subplots(figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained")
+        _, ax = pyplot.subplots(
+            figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained"
+        )
     ink = pyplot.rcParams["text.color"] if background is None else ink_on(background)
     ax.grid(True, alpha=FAINT)
     ax.set_axisbelow(True)
@@ -191,17 +243,34 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     under = _fit(plain.below, width / 0.53)
     pad = 9 + 13 * (1 + under.count("\n"))
     ax.set_title(_fit(plain.title, width / 0.78), loc="left", weight="bold", pad=pad)
-    ax.annotate(under, (0, 1), (0, 5), "axes fraction", "offset points", va="bottom", in_layout=False)
+    ax.annotate(
+        under, (0, 1), (0, 5), "axes fraction", "offset points", va="bottom", in_layout=False
+    )
     ax.set_ylabel(_fit(plain.y.title, height / 0.6))
     if figure.legend and len(figure.series) > 1:
         handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
-        named = {name: _fit(text, 2 * NAME) for name, text in zip(figure.series, plain.series, strict=True)}
+        named = {
+            name: _fit(text, 2 * NAME)
+            for name, text in zip(figure.series, plain.series, strict=True)
+        }
         columns = _legend_columns(figure, 0.6, width, 4.8)
         series, below = [name for name in figure.series if name in handles], {}
         if own:
-            below = {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0), "bbox_transform": _below(ax)}
-            ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * ((len(series) - 1) // columns))
-        ax.legend([handles[name] for name in series], [named[name] for name in series], frameon=False, **below)
+            below = {
+                "loc": "upper left",
+                "ncols": columns,
+                "bbox_to_anchor": (0, 0),
+                "bbox_transform": _below(ax),
+            }
+            ax.figure.set_figheight(
+                ax.figure.get_figheight() + 0.2 * ((len(series) - 1) // columns)
+            )
+        ax.legend(
+            [handles[name] for name in series],
+            [named[name] for name in series],
+            frameon=False,
+            **below,
+        )
     if background is not None:
         _recolour(ax, ink, background)
     drawn: Axes = ax
@@ -216,7 +285,9 @@ def _below(ax: Axes) -> Transform:
 
 
 def _room(figure: Figure, ax: Axes, own: bool, size: float) -> tuple[float, float]:
-    """The width for text above the axes and the height for text beside them, in multiples of a font's size in points."""
+    """The width for text above the axes and the height for text beside them, in multiples of a
+    font's size in points.
+    """
     if not own:
         box, unit = ax.get_window_extent(), ax.figure.dpi / 72 * size
         return float(box.width) / unit, float(box.height) / unit
@@ -227,7 +298,9 @@ def _room(figure: Figure, ax: Axes, own: bool, size: float) -> tuple[float, floa
 
 
 def _fit(text: str, width: float) -> str:
-    """Wrap the text to `width` letters and escape it for Matplotlib line by line: an escape must not be cut in two."""
+    """Wrap the text to `width` letters and escape it for Matplotlib line by line: an escape must
+    not be cut in two.
+    """
     return "\n".join(map(_without_formulas, _wrapped(visible(text), width)))
 
 
@@ -247,12 +320,21 @@ def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background:
     if mark.kind in ("rule", "divider"):
         style = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
         for place in mark.rows.to_series():
-            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(place, color=ink, lw=1, **style)
+            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(
+                place, color=ink, lw=1, **style
+            )
         return
-    rows = mark.rows if "series" in mark.rows.columns else mark.rows.with_columns(series=pl.lit(None, pl.String))
+    rows = (
+        mark.rows
+        if "series" in mark.rows.columns
+        else mark.rows.with_columns(series=pl.lit(None, pl.String))
+    )
     for (name,), part in rows.group_by("series", maintain_order=True):
         label = None if name is None else str(name)
-        look: dict[str, Any] = {"color": ink if label is None else colour(figure, label), "label": label}
+        look: dict[str, Any] = {
+            "color": ink if label is None else colour(figure, label),
+            "label": label,
+        }
         ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
         x, y, x2, y2, size = ends
         if mark.kind == "line":
@@ -262,14 +344,18 @@ def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background:
             ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
         elif mark.kind == "bar":
             bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
-            for bar, strength, text in zip(bars, size, part["label"], strict=True) if size is not None else ():
+            for bar, strength, text in (
+                zip(bars, size, part["label"], strict=True) if size is not None else ()
+            ):
                 bar.set_alpha(STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * strength)
                 ax.annotate(text, bar.get_center(), ha="center", va="center")
         elif mark.kind == "interval":
             lines, *ends = (ax.vlines, x, y, y2) if x2 is None else (ax.hlines, y, x, x2)
             lines(*ends, color=look["color"], lw=2)
         elif size is not None:
-            ax.scatter(x, y, s=size / _largest(mark) * 160, color=look["color"], alpha=_opacity(mark), lw=0)
+            ax.scatter(
+                x, y, s=size / _largest(mark) * 160, color=look["color"], alpha=_opacity(mark), lw=0
+            )
         else:
             ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
 
@@ -300,13 +386,17 @@ def _lines(text: str, width: float) -> str | list[str] | None:
 
 
 def _legend_columns(figure: Figure, letter: float, width: float, mark: float) -> int:
-    """The number of legend columns that fit into a width, for the width of a letter and of a mark with its gaps."""
+    """The number of legend columns that fit into a width, for the width of a letter and of a mark
+    with its gaps.
+    """
     longest = max(map(len, figure.series), default=0)
     return max(1, min(LEGEND, len(figure.series), int(width / (longest * letter + mark))))
 
 
 def _without_markup(text: str) -> str:
-    """Text that cannot open a tag in Altair's pages, which escape nothing: an invisible U+2060 follows such a ``<``."""
+    """Text that cannot open a tag in Altair's pages, which escape nothing: an invisible U+2060
+    follows such a ``<``.
+    """
     return re.sub(r"<(?=[A-Za-z/!?])", "<\N{WORD JOINER}", visible(text))
 
 
@@ -325,7 +415,9 @@ def background_of(colour: str) -> str:
 
 
 def ink_on(background: str) -> str:
-    """The colour of text: black or white, whichever contrasts more. At least 4.58 : 1, whatever the background."""
+    """The colour of text: black or white, whichever contrasts more. At least 4.58 : 1, whatever the
+    background.
+    """
     return max(INKS, key=lambda ink: contrast(ink, background))
 
 

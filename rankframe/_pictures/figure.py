@@ -1,4 +1,6 @@
-"""Plots as verbs that give figures: the options of every plot, the means that they show, axes and marks."""
+"""Plots as verbs that give figures: the options of every plot, the means that they show, axes and
+marks.
+"""
 
 from __future__ import annotations
 
@@ -54,18 +56,20 @@ class Shared(TypedDict, total=False):
     """The options of every plot; of those below, `ci` and `by` are for the plots that take them.
 
     runs, run
-        Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
-        of each row; default: the ranker's score only.
+        Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the
+        column that names the run of each row; default: the ranker's score only.
     by
-        The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that have a value.
+        The column whose values slice the queries, such as ``"market"``; the same in all rows of a
+        query that have a value.
     ci
         The confidence of the intervals; ``None`` for none.
     title
-        The title; default: a description of the plot. With ``""`` there is neither a title nor the line below it,
-        which leaves room for ``ax.set_title`` of Matplotlib.
+        The title; default: a description of the plot. With ``""`` there is neither a title nor the
+        line below it, which leaves room for ``ax.set_title`` of Matplotlib.
     background
-        The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
-        ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
+        The colour behind the picture, with text in black or white, whichever contrasts more:
+        ``"white"``, ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for
+        Altair, the style's for Matplotlib.
     ax
         Matplotlib axes to draw on.
     """
@@ -94,14 +98,19 @@ HELP = help_of(Shared)
 
 
 def plot(**declared: Any) -> Callable[[F], F]:
-    """Declare a function as a plot: a verb whose signature and help have the options that its keywords unpack."""
+    """Declare a function as a plot: a verb whose signature and help have the options that its
+    keywords unpack.
+    """
 
     def declare(function: F) -> F:
         given = group_of(function) or {}
         types = {name: given[name] for name in HELP if name in given} | {"ax": "Axes | None"}
         by_name = inspect.Parameter.KEYWORD_ONLY
         usual = {"ci": CI}
-        shared = {x: inspect.Parameter(x, by_name, default=usual.get(x), annotation=kind) for x, kind in types.items()}
+        shared = {
+            x: inspect.Parameter(x, by_name, default=usual.get(x), annotation=kind)
+            for x, kind in types.items()
+        }
         show(function, shared, {"TheRuns": TheRuns, "Column": Column, "Confidence": Confidence})
         explain(function, HELP)
         return verb(gives="whole", **declared)(function)
@@ -134,12 +143,14 @@ class OfSeries:
 
 
 class Measured:
-    """The values of metrics by run, slice and query; their means and intervals are computed as `summarize` does.
+    """The values of metrics by run, slice and query; their means and intervals are computed as
+    `summarize` does.
 
     Attributes
     ----------
     values
-        A row per run and query: `RUN`, `SLICE` if there are slices, `SERIES`, the query, and a column per metric.
+        A row per run and query: `RUN`, `SLICE` if there are slices, `SERIES`, the query, and a
+        column per metric.
     query, key
         The columns of a query, without and with that of the runs.
     runs, series
@@ -151,7 +162,12 @@ class Measured:
     """
 
     def __init__(
-        self, table: Table[Any], runs: Runs, calls: Sequence[Call], by: str | None, resampling: Resampling
+        self,
+        table: Table[Any],
+        runs: Runs,
+        calls: Sequence[Call],
+        by: str | None,
+        resampling: Resampling,
     ) -> None:
         setup = table.setup
         calls = [call.under(setup) for call in calls]
@@ -174,25 +190,38 @@ class Measured:
         self.runs = runs.named(found)
         of_slice = [] if by is None else [pl.col(SLICE).cast(pl.String).fill_null("null")]
         of_run = [pl.col(RUN)] if by is None or (len(self.runs) > 1 and by not in runs.key) else []
-        self.values = found.with_columns(pl.concat_str(*of_run, *of_slice, separator=", ").alias(SERIES))
-        self.series = self.runs if by is None else list(self.values[SERIES].unique(maintain_order=True))
+        self.values = found.with_columns(
+            pl.concat_str(*of_run, *of_slice, separator=", ").alias(SERIES)
+        )
+        self.series = (
+            self.runs if by is None else list(self.values[SERIES].unique(maintain_order=True))
+        )
         self.several = by is not None or len(self.runs) > 1
 
     @classmethod
-    def of(cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None) -> Measured:
+    def of(
+        cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None
+    ) -> Measured:
         """The values that a call of a plot asks for."""
         given = cast("SlicedOptions", shared)
         resampling = replace(RESAMPLED.get(), ci=given.get("ci", CI))
         return cls(table, unpacked(table, shared)[2], calls, by or given.get("by"), resampling)
 
     def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:
-        """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind `interval`, and `queries`."""
+        """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind
+        `interval`, and `queries`.
+        """
         of = self.values if values is None else values
         rows = averages(of, self.key, self.calls, key, self.resampling)
         ends = {"low": "ci_low", "high": "ci_high", "interval": "interval"}
         columns = [pl.col(name).alias("series" if name == SERIES else name) for name in key]
-        figures = {name: at if at in rows.columns else pl.lit(None, pl.Float64) for name, at in ends.items()}
-        return rows.select(*columns, "metric", y="mean", queries="n_queries", **figures).drop_nulls("y")
+        figures = {
+            name: at if at in rows.columns else pl.lit(None, pl.Float64)
+            for name, at in ends.items()
+        }
+        return rows.select(*columns, "metric", y="mean", queries="n_queries", **figures).drop_nulls(
+            "y"
+        )
 
     @property
     def count(self) -> str:
@@ -223,10 +252,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind, a row each: `x`, `y`, `series`, and optionally `x2`, `y2`, `size` and `label`.
+    """Marks of one kind, a row each: `x`, `y`, `series`, and optionally `x2`, `y2`, `size` and
+    `label`.
 
-    A mark without `series` has the colour of the text. The opacity of a bar grows with its `size`, from 0 to 1; its `label`
-    is in its middle. The area of a point grows with its `size`. Altair shows further columns in tooltips.
+    A mark without `series` has the colour of the text. The opacity of a bar grows with its `size`,
+    from 0 to 1; its `label` is in its middle. The area of a point grows with its `size`. Altair
+    shows further columns in tooltips.
     """
 
     kind: MarkKind
@@ -235,9 +266,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture before it is drawn; ``series`` differ in colour, in that of their place ``among`` all runs, if they are some.
+    """A picture before it is drawn; ``series`` differ in colour, in that of their place ``among``
+    all runs, if they are some.
 
-    Below the subtitle stands a ``note``, which a page with several pictures of the same runs says once.
+    Below the subtitle stands a ``note``, which a page with several pictures of the same runs says
+    once.
     """
 
     title: str
@@ -279,9 +312,13 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
 
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
-    """A line of means over the band of their intervals; the band has a gap where a mean has none, and a lone one is upright."""
+    """A line of means over the band of their intervals; the band has a gap where a mean has none,
+    and a lone one is upright.
+    """
     there = pl.col("low").is_not_null()
-    band = rows.filter(there.any().over("series")).select("series", "x", y="low", y2="high", there=there)
+    band = rows.filter(there.any().over("series")).select(
+        "series", "x", y="low", y2="high", there=there
+    )
     near = pl.col("there").shift(1) | pl.col("there").shift(-1)
     lone = band.filter(pl.col("there") & ~near.fill_null(value=False).over("series")).drop("there")
     upright = () if lone.is_empty() else (Mark("interval", lone),)
@@ -303,19 +340,32 @@ def at_cutoffs(
     several: bool,
     note: str = "",
 ) -> Figure:
-    """A figure of means or values at each cutoff, from the metrics there; `together` names the axis of several metrics."""
+    """A figure of means or values at each cutoff, from the metrics there; `together` names the axis
+    of several metrics.
+    """
     drawn = list(dict.fromkeys(call for call, _ in calls.values()))
-    metric = pl.col("metric").replace_strict({at.text: call.display for at, (call, _) in calls.items()})
-    k = pl.col("metric").replace_strict({at.text: k for at, (_, k) in calls.items()}, return_dtype=pl.Int64)
-    parts = [*([metric] if len(drawn) > 1 or not several else []), *([pl.col("series")] if several else [])]
-    lines = rows.with_columns(series=pl.concat_str(parts, separator=", "), x=k.cast(pl.Float64), cutoff=k)
+    metric = pl.col("metric").replace_strict(
+        {at.text: call.display for at, (call, _) in calls.items()}
+    )
+    k = pl.col("metric").replace_strict(
+        {at.text: k for at, (_, k) in calls.items()}, return_dtype=pl.Int64
+    )
+    parts = [
+        *([metric] if len(drawn) > 1 or not several else []),
+        *([pl.col("series")] if several else []),
+    ]
+    lines = rows.with_columns(
+        series=pl.concat_str(parts, separator=", "), x=k.cast(pl.Float64), cutoff=k
+    )
     title = f"{', '.join(call.display for call in drawn)} at every cutoff"
     y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
     return Figure(title, subtitle, x, y, banded(lines), lines_of(lines), note=note)
 
 
 def placed(values: pl.Series) -> pl.DataFrame:
-    """The places of values on an axis, and their texts: numbers and times at their distances, others one after another."""
+    """The places of values on an axis, and their texts: numbers and times at their distances,
+    others one after another.
+    """
     values = values.drop_nulls().sort()
     if values.dtype.is_numeric() or values.dtype.is_temporal():
         place = values.to_physical()
@@ -353,11 +403,16 @@ def thinned(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
 
 def legible(names: Sequence[str] | pl.Series, most: int, what: str) -> None:
     if len(names) > most:
-        raise InvalidOption(f"{len(names)} {what} in one picture can't be told apart; plot {most} at most")
+        raise InvalidOption(
+            f"{len(names)} {what} in one picture can't be told apart; plot {most} at most"
+        )
 
 
 def one_call(metric: Request, example: str) -> Call:
     calls = averaged([metric], f"plot.{example}")
     if len(calls) > 1:
-        raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in ", asked_as(f"plot.{example}"))
+        raise InvalidOption(
+            f"{metric!r} names {len(calls)} metrics; ask for one, as in ",
+            asked_as(f"plot.{example}"),
+        )
     return calls[0]

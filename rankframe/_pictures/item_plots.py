@@ -1,4 +1,6 @@
-"""The content of plots of the items that all users are shown, and of trade-offs between metrics of recommendations."""
+"""The content of plots of the items that all users are shown, and of trade-offs between metrics of
+recommendations.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,20 @@ from .._verbs.items.catalog import catalog as catalog_table, catalog_calls, read
 from .._verbs.items.item_exposure import Exposures, Weighing
 from .._verbs.items.item_tables import Unknown, catalog_and_past, item_column
 from ..errors import InvalidOption, Verbatim, option
-from .figure import CI, ENDS, Axis, Estimated, Figure, Mark, Measured, Shared, at_cutoffs, one_call, plot, unpacked
+from .figure import (
+    CI,
+    ENDS,
+    Axis,
+    Estimated,
+    Figure,
+    Mark,
+    Measured,
+    Shared,
+    at_cutoffs,
+    one_call,
+    plot,
+    unpacked,
+)
 from .plots import deepest, nice_cutoffs
 
 if TYPE_CHECKING:
@@ -50,22 +65,25 @@ def exposure(
     unknown_items: Unknown = "error",
     **shared: Unpack[Estimated],
 ) -> Figure:
-    """The Lorenz curve of the items' exposure, with its Gini index: it shows how few items get most of the places.
+    """The Lorenz curve of the items' exposure, with its Gini index: it shows how few items get most
+    of the places.
 
     Parameters
     ----------
     k, weight
-        The depth of the lists and how much a rank exposes its item, as for ``df.rank.items.exposure``.
+        The depth of the lists and how much a rank exposes its item, as for
+        ``df.rank.items.exposure``.
     items
-        The catalog, as for ``df.rank.items.catalog``: items that nobody is shown are at the left end of the curve. Default: that
-        of ``on(items=...)``.
+        The catalog, as for ``df.rank.items.catalog``: items that nobody is shown are at the left
+        end of the curve. Default: that of ``on(items=...)``.
     unknown_items
-        How to treat items that are shown but missing from the catalog, as for ``df.rank.items.catalog``: ``"error"`` or
-        ``"drop"``.
+        How to treat items that are shown but missing from the catalog, as for
+        ``df.rank.items.catalog``: ``"error"`` or ``"drop"``.
 
     Returns
     -------
-    A chart or axes, of at most 11 runs. The subtitle gives the Gini indices, with intervals of resampled users.
+    A chart or axes, of at most 11 runs. The subtitle gives the Gini indices, with intervals of
+    resampled users.
 
     Raises
     ------
@@ -89,22 +107,44 @@ def exposure(
         found = found.filter(place_in(ids, found[item_column(setup, frame.columns)]).is_not_null())
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(table, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI))
+    gini = _measured(
+        table, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI)
+    )
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
     of_runs = ((run, found.filter(pl.col(RUN) == run)["exposure"]) for run in names)
     rows = [_lorenz(exposed, size).with_columns(series=pl.lit(run)) for run, exposed in of_runs]
     equal = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0], "series": [EQUAL] * 2})
-    ends = ((row[RUN], _with_ends(row)) for row in gini.iter_rows(named=True) if row["value"] is not None)
+    ends = (
+        (row[RUN], _with_ends(row))
+        for row in gini.iter_rows(named=True)
+        if row["value"] is not None
+    )
     subtitle = "; ".join(f"{f'{run}: ' * (len(names) > 1)}Gini {value}" for run, value in ends)
     x = Axis("share of the catalog's items, the least shown first", limits=(0, 1))
-    y, marks = Axis("share of exposure", limits=(0, 1)), (Mark("line", pl.concat([*rows, equal], how="diagonal")),)
-    return Figure(f"Lorenz curve of exposure{at}", subtitle or "no item is shown", x, y, marks, (*names, EQUAL))
+    y, marks = (
+        Axis("share of exposure", limits=(0, 1)),
+        (Mark("line", pl.concat([*rows, equal], how="diagonal")),),
+    )
+    return Figure(
+        f"Lorenz curve of exposure{at}",
+        subtitle or "no item is shown",
+        x,
+        y,
+        marks,
+        (*names, EQUAL),
+    )
 
 
 def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
-    """The corners of the curve of a run, thinned to `POINTS`; items that are never shown count with exposure 0."""
-    missing = pl.zeros(size - len(exposed), pl.Float64, eager=True) if size > len(exposed) else exposed.clear()
+    """The corners of the curve of a run, thinned to `POINTS`; items that are never shown count with
+    exposure 0.
+    """
+    missing = (
+        pl.zeros(size - len(exposed), pl.Float64, eager=True)
+        if size > len(exposed)
+        else exposed.clear()
+    )
     falling = pl.concat([missing, exposed.rename(missing.name).sort()])
     shares = (falling.cum_sum() / falling.sum()).rename("")
     share = pl.concat([pl.Series([0.0]), shares]) if len(exposed) else pl.Series([])
@@ -123,19 +163,21 @@ def long_tail(
     weight: str = "count",
     **shared: Unpack[Shared],
 ) -> Figure:
-    """Exposure against the rank by popularity: it shows whether a run prefers popular items more than users did before.
+    """Exposure against the rank by popularity: it shows whether a run prefers popular items more
+    than users did before.
 
     Parameters
     ----------
     k, weight
         As for :meth:`exposure`.
     interactions
-        The users' past choices, as for ``df.rank.items.catalog``; default: those of ``on(interactions=...)``.
+        The users' past choices, as for ``df.rank.items.catalog``; default: those of
+        ``on(interactions=...)``.
 
     Returns
     -------
-    A chart or axes: the mean share of exposure of the items of neighbouring ranks, in each of at most 11 runs, and their mean
-    share of the interactions. Items without interactions come last.
+    A chart or axes: the mean share of exposure of the items of neighbouring ranks, in each of at
+    most 11 runs, and their mean share of the interactions. Items without interactions come last.
 
     Raises
     ------
@@ -155,15 +197,24 @@ def long_tail(
     counts = _popularity(frame, setup, runs)
     names = runs.named(found)
     found = found.with_columns(pl.col(doc).cast(counts.schema[doc]))
-    ranked = pl.concat([counts.select(doc), found.select(doc)]).unique().join(counts, on=doc, how="left")
-    ranked = ranked.with_columns(pl.col("users").fill_null(0)).sort("users", doc, descending=[True, False])
+    ranked = (
+        pl.concat([counts.select(doc), found.select(doc)]).unique().join(counts, on=doc, how="left")
+    )
+    ranked = ranked.with_columns(pl.col("users").fill_null(0)).sort(
+        "users", doc, descending=[True, False]
+    )
     ranked = ranked.with_row_index("rank", 1)
     shares = [(run, found.filter(pl.col(RUN) == run).select(doc, y="share")) for run in names]
     shares.append((PAST, counts.select(doc, y=pl.col("users") / pl.col("users").sum())))
     band, n = pl.col("rank").log(STEP).floor().alias("band"), pl.len().cast(pl.Int64)
-    means, parts = {"x": pl.col("rank").mean(), "y": pl.col("y").fill_null(0.0).mean(), "items": n}, []
+    means, parts = (
+        {"x": pl.col("rank").mean(), "y": pl.col("y").fill_null(0.0).mean(), "items": n},
+        [],
+    )
     for run, share in shares:
-        bands = ranked.join(share, on=doc, how="left").group_by(band, maintain_order=True).agg(**means)
+        bands = (
+            ranked.join(share, on=doc, how="left").group_by(band, maintain_order=True).agg(**means)
+        )
         parts.append(bands.select(*means, series=pl.lit(run)))
     rows = pl.concat(parts)
     last = max(len(ranked), 2)
@@ -171,8 +222,18 @@ def long_tail(
     most = f"rank 1 is the most popular of {len(ranked):,} items"
     subtitle = f"Mean share of an item; {most}. Neighbouring ranks are combined"
     ticks = tuple((float(n), f"{n:,}") for n in nice_cutoffs(last))
-    x, y = Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last)), Axis("share of exposure")
-    return Figure(f"Exposure{at} of items by popularity", subtitle, x, y, (Mark("line", rows),), (*names, PAST))
+    x, y = (
+        Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last)),
+        Axis("share of exposure"),
+    )
+    return Figure(
+        f"Exposure{at} of items by popularity",
+        subtitle,
+        x,
+        y,
+        (Mark("line", rows),),
+        (*names, PAST),
+    )
 
 
 @plot(among=CATALOG_METRICS, labels=reads_labels, by_parts=True)
@@ -185,12 +246,14 @@ def catalog(
     unknown_items: Unknown = "error",
     **shared: Unpack[Estimated],
 ) -> Figure:
-    """Metrics of a catalog, such as coverage, at every cutoff: how much more of the catalog deeper lists show.
+    """Metrics of a catalog, such as coverage, at every cutoff: how much more of the catalog deeper
+    lists show.
 
     Parameters
     ----------
     *metrics
-        Texts without a cutoff of metrics in ``rf.CATALOG_METRICS``, as ``"coverage"`` or ``"gini"``.
+        Texts without a cutoff of metrics in ``rf.CATALOG_METRICS``, as ``"coverage"`` or
+        ``"gini"``.
     items, interactions
         As for ``df.rank.items.catalog``; default: those of ``on(items=..., interactions=...)``.
     cutoffs
@@ -224,18 +287,30 @@ def catalog(
         if "k" not in call.metric.parameters or call.cutoff:
             says = "name a metric that takes a cutoff, without one, as 'coverage'"
             raise InvalidOption(f"{call.text!r} has no curve: {says}")
-    at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(table, runs), SHALLOW) + 1))
+    at = (
+        list(cutoffs)
+        if cutoffs is not None
+        else list(range(1, min(deepest(table, runs), SHALLOW) + 1))
+    )
     calls = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in at}
-    found = _measured(table, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI))
-    rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls("y")
+    found = _measured(
+        table, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI)
+    )
+    rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls(
+        "y"
+    )
     n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
-    subtitle = f"All lists of {n:,} users together{with_intervals(shared.get('ci', CI), 'users resampled')}"
+    subtitle = (
+        f"All lists of {n:,} users "
+        f"together{with_intervals(shared.get('ci', CI), 'users resampled')}"
+    )
     return at_cutoffs(rows, calls, subtitle, Axis("cutoff k", whole=True), "value", several=several)
 
 
 @plot(by_parts=True)
 def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estimated]) -> Figure:
-    """Two metrics against each other, a point per run: it shows how much of one a run gives up for the other.
+    """Two metrics against each other, a point per run: it shows how much of one a run gives up for
+    the other.
 
     Parameters
     ----------
@@ -253,7 +328,10 @@ def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estima
     >>> df.rank.plot.trade_off("precision@1", "rr", runs=["old", "new"]).title.text
     'RR against P@1'
     """
-    of_x, of_y = (one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])") for metric in (x, y))
+    of_x, of_y = (
+        one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])")
+        for metric in (x, y)
+    )
     measured = Measured.of(table, list(dict.fromkeys([of_x, of_y])), shared)
     found = measured.means(RUN).rename({RUN: "series"})
     across, up = (found.filter(metric=call.text).drop("metric") for call in (of_x, of_y))
@@ -262,8 +340,15 @@ def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estima
     wide = rows.drop_nulls("low").select("series", "y", x="low", x2="high")
     high = rows.drop_nulls("low2").select("series", "x", y="low2", y2="high2")
     n, other = (max(rows[name], default=0) for name in ("queries", "queries2"))
-    counted = queries(n) if n == other else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
-    title, subtitle = f"{of_y.display} against {of_x.display}", f"Means over {counted}{measured.intervals(found)}"
+    counted = (
+        queries(n)
+        if n == other
+        else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
+    )
+    title, subtitle = (
+        f"{of_y.display} against {of_x.display}",
+        f"Means over {counted}{measured.intervals(found)}",
+    )
     marks = (Mark("interval", wide), Mark("interval", high), Mark("point", points))
     axes = Axis(_directed(of_x)), Axis(_directed(of_y))
     return Figure(title, subtitle, *axes, marks, tuple(measured.runs), note=measured.note)
@@ -286,21 +371,31 @@ def _measured(
     table: Table[Any], runs: Runs, texts: Sequence[str], unknown_items: Unknown, ci: float | None
 ) -> pl.DataFrame:
     """The catalog metrics of each run, with the ends of intervals, null with ``ci=None``."""
-    options: dict[str, Any] = {"by": runs.key, "unknown_items": unknown_items, "ci": ci, "resamples": RESAMPLES}
+    options: dict[str, Any] = {
+        "by": runs.key,
+        "unknown_items": unknown_items,
+        "ci": ci,
+        "resamples": RESAMPLES,
+    }
 
     def measured(of_run: Setup) -> pl.DataFrame:
         of_polars: Table[pl.DataFrame] = replace(table, setup=of_run, give=unchanged)
         return catalog_table(of_polars, *texts, **options)
 
     found = runs.each(table.rows, table.setup, measured)
-    return found.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns)
+    return found.with_columns(
+        pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns
+    )
 
 
 def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     """A row per item of the interactions: the item, and the number of its users."""
     known, of_run = setup.background.interactions, runs.queries(setup)
     if known is None:
-        says, of = "the popularity of items is that of past interactions; say ", option(interactions=Verbatim("train"))
+        says, of = (
+            "the popularity of items is that of past interactions; say ",
+            option(interactions=Verbatim("train")),
+        )
         raise InvalidOption(says, of, ", a frame with the columns of users and items")
     doc = item_column(setup, frame.columns)
     counts = known.named(of_run.roles.query, doc).counts

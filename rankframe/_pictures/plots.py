@@ -1,4 +1,6 @@
-"""The content of each plot, for any drawing library: a title, two axes and a few thousand marks at most."""
+"""The content of each plot, for any drawing library: a title, two axes and a few thousand marks at
+most.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ BARS = 400
 BINS = 20
 """The number of bars of a histogram."""
 MARGIN = 0.03
-"""The margin beside a histogram, as a share of its width: it keeps a median at the edge off the frame."""
+"""The margin beside a histogram, as a share of its width: it keeps a median at the edge off the
+frame."""
 GAP = 13
 """The distance of runs in a slice in pixels; between slices it is twice that."""
 CELLS = 30
@@ -68,20 +71,26 @@ CELLS = 30
 
 @plot(among=METRICS, by_parts=True)
 def curve(
-    table: Table[Any], *metrics: Request, cutoffs: Sequence[int] | None = None, **shared: Unpack[SlicedOptions]
+    table: Table[Any],
+    *metrics: Request,
+    cutoffs: Sequence[int] | None = None,
+    **shared: Unpack[SlicedOptions],
 ) -> Figure:
-    """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
+    """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run
+    gains.
 
     Parameters
     ----------
     *metrics
         Texts without a cutoff, of metrics that accept one, as ``"ndcg"`` or ``"recall"``.
     cutoffs
-        The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at equal ratios.
+        The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at
+        equal ratios.
 
     Returns
     -------
-    A chart or axes. The bands are intervals of the mean over the queries, as of ``df.rank.summarize``.
+    A chart or axes. The bands are intervals of the mean over the queries, as of
+    ``df.rank.summarize``.
 
     Raises
     ------
@@ -112,14 +121,17 @@ def curve(
     measured, last = Measured.of(table, list(at), shared), max(cutoffs)
     rows = measured.means(SERIES)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
-    x = Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True)
+    x = Axis(
+        "cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True
+    )
     subtitle = f"Mean of the first k documents over {measured.count}{measured.intervals(rows)}"
     return at_cutoffs(rows, at, subtitle, x, "mean", several=measured.several, note=measured.note)
 
 
 @plot(by_parts=True)
 def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figure:
-    """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
+    """Interpolated precision at eleven levels of recall: it shows how much precision more recall
+    costs.
 
     Returns
     -------
@@ -138,7 +150,9 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
     level = pl.col("metric").replace_strict(levels, return_dtype=pl.Float64)
     rows = rows.with_columns(x=level, recall=level)
     title = "Interpolated precision at eleven levels of recall"
-    subtitle = f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}"
+    subtitle = (
+        f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}"
+    )
     x = Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2]))
     y = Axis("mean interpolated precision", limits=(0, 1))
     return Figure(title, subtitle, x, y, banded(rows), lines_of(rows), note=measured.note)
@@ -148,7 +162,8 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
 def differences(
     table: Table[Any], metric: Request, *, baseline: Column | None = None, **shared: Unpack[Shared]
 ) -> Figure:
-    """Each query's difference from the baseline, sorted: how many queries gain, how many lose, and how much.
+    """Each query's difference from the baseline, sorted: how many queries gain, how many lose, and
+    how much.
 
     Parameters
     ----------
@@ -159,8 +174,8 @@ def differences(
 
     Returns
     -------
-    A chart or axes: bars for one run against the baseline, a line for each of several. Beyond 400 queries,
-    neighbouring queries are combined into 400 bars of their mean.
+    A chart or axes: bars for one run against the baseline, a line for each of several. Beyond 400
+    queries, neighbouring queries are combined into 400 bars of their mean.
 
     Examples
     --------
@@ -179,8 +194,12 @@ def differences(
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
-    own = pl.col(call.text) - pl.col(call.text).filter(pl.col(RUN) == baseline).first().over(measured.query)
-    paired = found.select(series=RUN, difference=own).filter(pl.col("series") != baseline).drop_nulls()
+    own = pl.col(call.text) - pl.col(call.text).filter(pl.col(RUN) == baseline).first().over(
+        measured.query
+    )
+    paired = (
+        found.select(series=RUN, difference=own).filter(pl.col("series") != baseline).drop_nulls()
+    )
     others = [name for name in names if name != baseline]
     n = max(paired["series"].value_counts()["count"], default=0)
     place, of = pl.int_range(pl.len()).over("series"), pl.len().over("series")
@@ -195,7 +214,10 @@ def differences(
     each_own = ". Each run has its own order, so one place is not one query" if several else ""
     subtitle = "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own
     across = f"queries, sorted by their difference{' in each run' if several else ''}"
-    x_axis, y_axis = Axis(across, limits=(0, max(n, 1)), whole=True), Axis(f"{call.display}, {pair}")
+    x_axis, y_axis = (
+        Axis(across, limits=(0, max(n, 1)), whole=True),
+        Axis(f"{call.display}, {pair}"),
+    )
     drawn, among = (tuple(others), tuple(names)) if several else (("better", "worse"), ())
     marks = of_differences(sorted_, others, call)
     title = f"{call.display} of each query: {pair}"
@@ -224,7 +246,8 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
 
 @plot(by_parts=True)
 def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) -> Figure:
-    """The distribution of a metric over the queries, per run or slice: it shows whether values are similar, or mostly zeros and ones.
+    """The distribution of a metric over the queries, per run or slice: it shows whether values are
+    similar, or mostly zeros and ones.
 
     Parameters
     ----------
@@ -233,7 +256,8 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
 
     Returns
     -------
-    A chart or axes: a histogram per run or slice, all on the same scale, with median, mean and the mean's interval.
+    A chart or axes: a histogram per run or slice, all on the same scale, with median, mean and the
+    mean's interval.
 
     Examples
     --------
@@ -244,7 +268,9 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     """
     call = one_call(metric, "distribution('ndcg@10')")
     measured = Measured.of(table, [call], shared)
-    found = measured.values.select(pl.col(SERIES).alias("series"), pl.col(call.text).alias("value")).drop_nulls()
+    found = measured.values.select(
+        pl.col(SERIES).alias("series"), pl.col(call.text).alias("value")
+    ).drop_nulls()
     names, rows = measured.series, measured.means(SERIES)
     legible(names, ROWS, "histograms")
     places = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
@@ -253,31 +279,53 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     margin = MARGIN * (high - low)
     width = (high - low) / BINS
     bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
-    bins = found.with_columns(bin=bin_, n=pl.len().over("series")).group_by("series", "bin", maintain_order=True)
+    bins = found.with_columns(bin=bin_, n=pl.len().over("series")).group_by(
+        "series", "bin", maintain_order=True
+    )
     bars = bins.agg(queries=pl.len(), share=pl.len() / pl.col("n").first()).sort("series", "bin")
     bars = bars.with_columns(x=low + pl.col("bin") * width, y=row).drop("bin")
     high_of_bar = 0.85 * pl.col("share") / pl.col("share").max()
     bars = bars.with_columns(x2=pl.col("x") + width, y2=pl.col("y") + high_of_bar)
-    middle = found.group_by("series", maintain_order=True).agg(x=pl.col("value").median()).with_columns(y=row)
-    at = rows.select("series", x="y", x2="high", low="low", y=row - 0.1, mean="y", queries="queries")
+    middle = (
+        found.group_by("series", maintain_order=True)
+        .agg(x=pl.col("value").median())
+        .with_columns(y=row)
+    )
+    at = rows.select(
+        "series", x="y", x2="high", low="low", y=row - 0.1, mean="y", queries="queries"
+    )
     several = ", on the same scale for all" if len(names) > 1 else ""
     marks = (
         Mark("bar", bars),
-        Mark("interval", middle.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")),
+        Mark(
+            "interval", middle.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")
+        ),
         Mark("interval", at.drop_nulls("low").select("series", "x2", "y", x="low")),
         Mark("point", at.drop("x2", "low")),
     )
-    shares = f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: mean{measured.intervals(rows)}"
+    shares = (
+        f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: "
+        f"mean{measured.intervals(rows)}"
+    )
     x = Axis(call.display, limits=(low - margin, high + margin))
-    y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.3, float(len(names))))
+    y = Axis(
+        "",
+        ticks=tuple((y, name) for name, y in reversed(places.items())),
+        limits=(-0.3, float(len(names))),
+    )
     height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 50 * len(names)
     title = f"Distribution of {call.display} over the queries"
-    return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height, note=measured.note)
+    return Figure(
+        title, shares, x, y, marks, tuple(names), legend=False, height=height, note=measured.note
+    )
 
 
 @plot(by_parts=True)
-def slices(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
-    """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
+def slices(
+    table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Estimated]
+) -> Figure:
+    """A metric in each slice of the queries, with its interval: it shows which slices are better or
+    worse than all queries.
 
     Parameters
     ----------
@@ -286,7 +334,8 @@ def slices(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[E
 
     Returns
     -------
-    A chart or axes: a row for each slice, the best on top; at most the 40 slices with the most queries.
+    A chart or axes: a row for each slice, the best on top; at most the 40 slices with the most
+    queries.
 
     Examples
     --------
@@ -304,7 +353,9 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     """The plot of slices, in the `given` order or by their means."""
     (call,), names = measured.calls, measured.runs
     rows = measured.means(SLICE, RUN).with_columns(pl.col(SLICE).cast(pl.String).fill_null("null"))
-    sizes = rows.group_by(SLICE, maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
+    sizes = rows.group_by(SLICE, maintain_order=True).agg(
+        pl.col("queries").max(), pl.col("y").mean()
+    )
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
     order = shown.sort("y", SLICE)[SLICE].to_list()
     if given is not None:
@@ -316,13 +367,17 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     kinds = measured.intervals(rows)
     at = place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64)
     rows = rows.filter(pl.col(SLICE).is_in(order))
-    rows = rows.select(series=RUN, x="y", low="low", high="high", y=at, slice=SLICE, queries="queries")
+    rows = rows.select(
+        series=RUN, x="y", low="low", high="high", y=at, slice=SLICE, queries="queries"
+    )
     n = dict(sizes.select(SLICE, "queries").iter_rows())
     left = len(sizes) - len(order)
     some = f"; the {len(order)} largest of {len(sizes)} slices" if left else ""
     bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
     rule = [Mark("rule", measured.means().select(x="y"))] if len(names) == 1 else []
-    between = Mark("divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64}))
+    between = Mark(
+        "divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64})
+    )
     ticks = tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order))
     y = Axis(by, grid=False, ticks=ticks, limits=(-0.5, max(len(order), 1) - 0.5))
     subtitle = f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}"
@@ -334,7 +389,8 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
 
 @plot(by_parts=True)
 def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
-    """The mean of a metric by day, version or another ordered column, with its interval: it shows when quality changed.
+    """The mean of a metric by day, version or another ordered column, with its interval: it shows
+    when quality changed.
 
     Parameters
     ----------
@@ -343,9 +399,10 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
 
     Returns
     -------
-    A chart or axes: a line for each run over the band of its intervals. Numbers, dates and times stand at their distances; other
-    values are equally far apart: categories of an Enum in their order, texts sorted, with their whole numbers by size, so that
-    ``v10`` follows ``v9``. Queries where the column is null, NaN or infinite are left out; the subtitle counts them. A mean of one
+    A chart or axes: a line for each run over the band of its intervals. Numbers, dates and times
+    stand at their distances; other values are equally far apart: categories of an Enum in their
+    order, texts sorted, with their whole numbers by size, so that ``v10`` follows ``v9``. Queries
+    where the column is null, NaN or infinite are left out; the subtitle counts them. A mean of one
     query has no interval, which leaves a gap in the band.
 
     Raises
@@ -380,7 +437,8 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
 
 @plot(by_parts=True)
 def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) -> Figure:
-    """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
+    """A metric against the number of judged documents: it shows whether the value depends on how
+    much was judged.
 
     Parameters
     ----------
@@ -389,8 +447,8 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
 
     Returns
     -------
-    A chart or axes: a dot per query, or per group of queries if there are many, and the mean of queries with similar
-    numbers of judged documents. A negative label counts as unjudged.
+    A chart or axes: a dot per query, or per group of queries if there are many, and the mean of
+    queries with similar numbers of judged documents. A negative label counts as unjudged.
 
     Examples
     --------
@@ -403,7 +461,9 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
     measured = Measured.of(table, [call], shared)
     n = table.by_parts(JudgedDocuments(tuple(measured.key)))
     series = pl.lit(call.display) if not measured.several else pl.col(SERIES)
-    both = measured.values.join(n, on=measured.key, how="left", nulls_equal=True, maintain_order="left")
+    both = measured.values.join(
+        n, on=measured.key, how="left", nulls_equal=True, maintain_order="left"
+    )
     both = both.with_columns(series.alias(SERIES)).drop_nulls(["judged", call.text])
     names = tuple(both[SERIES].unique(maintain_order=True))
     spots = both.select(series=SERIES, x="judged", y=call.text)
@@ -414,7 +474,12 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
     part = (pl.col("judged").rank().over(SERIES) - 1) * groups // of_series
     both = both.with_columns(part=part).filter(groups > 1)
     xs = both.group_by("part", series=SERIES).agg(x=pl.col("judged").mean())
-    rows = measured.means("part", SERIES, values=both).join(xs, on=["part", "series"]).sort("x", "series").drop("part")
+    rows = (
+        measured.means("part", SERIES, values=both)
+        .join(xs, on=["part", "series"])
+        .sort("x", "series")
+        .drop("part")
+    )
     legend = "" if rows.is_empty() else f". Line: mean{measured.intervals(rows)}"
     points = (
         spots.group_by(pl.all())
@@ -422,7 +487,10 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
         .sort("x", "y", "series")
         .with_columns(size=pl.col("queries").sqrt())
     )
-    title, x = f"{call.display} against the number of judged documents", Axis("judged documents of a query", whole=True)
+    title, x = (
+        f"{call.display} against the number of judged documents",
+        Axis("judged documents of a query", whole=True),
+    )
     subtitle = f"Dots: {measured.count}, larger where several share a place{legend}"
     marks = (Mark("point", points), *([] if rows.is_empty() else banded(rows)))
     return Figure(title, subtitle, x, Axis(call.display), marks, names, note=measured.note)
@@ -430,7 +498,9 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
 
 @dataclass(frozen=True)
 class JudgedDocuments:
-    """The number of judged documents of each query of a part; `query` also names the run if a column does."""
+    """The number of judged documents of each query of a part; `query` also names the run if a
+    column does.
+    """
 
     query: tuple[str, ...]
 
@@ -448,7 +518,8 @@ def contributions(
     k: Annotated[int, Range(least=1, most=ROWS)] = 10,
     **shared: Unpack[Shared],
 ) -> Figure:
-    """The contribution of each run to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
+    """The contribution of each run to a fusion: it shows whether one run decides the top ranks, or
+    whether runs agree.
 
     Parameters
     ----------
@@ -460,8 +531,8 @@ def contributions(
 
     Returns
     -------
-    A chart or axes: a row of stacked bars per fused rank, the mean contribution of each run over the queries. A table of
-    one query has a row per document.
+    A chart or axes: a row of stacked bars per fused rank, the mean contribution of each run over
+    the queries. A table of one query has a row per document.
 
     Examples
     --------
@@ -477,29 +548,57 @@ def contributions(
         says = f"{text_of(method)} is no sum of what each run contributes"
         raise InvalidOption(f"{says}; plot a method that is one, as contributions('rrf')")
     width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
-    of_ranks = found.with_columns(pl.col("queries").sum().over("fused_rank")).group_by("fused_rank", RUN_OF_TABLE)
-    rows = of_ranks.agg(width.sum() / pl.col("queries").first(), pl.col("queries", "document").first())
+    of_ranks = found.with_columns(pl.col("queries").sum().over("fused_rank")).group_by(
+        "fused_rank", RUN_OF_TABLE
+    )
+    rows = of_ranks.agg(
+        width.sum() / pl.col("queries").first(), pl.col("queries", "document").first()
+    )
     rows = rows.sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
-    rows = rows.with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
-    rows = rows.with_columns(x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE)
+    rows = rows.with_columns(
+        x2=width.cum_sum().over("fused_rank", width < 0)
+    )  # negative ones extend to the left
+    rows = rows.with_columns(
+        x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE
+    )
     n, text = int(max(rows["queries"], default=0)), pl.col("fused_rank").cast(pl.String)
     mean, of, subject = "mean ", "fused rank", "Mean contribution to the fused score at each rank"
     if n == 1 and rows["document"].is_not_null().any():
-        mean, of, subject = "", "document (fused rank)", "Contribution to the fused score of each document"
+        mean, of, subject = (
+            "",
+            "document (fused rank)",
+            "Contribution to the fused score of each document",
+        )
         text = pl.format("{} ({})", "document", text)
     ticks = sorted(dict(rows.select(rank, text.alias("text")).iter_rows()).items())
     rows = rows.drop("document").rename({"fused_rank": "rank"})
     last = max((-place for place, _ in ticks), default=1.0)
-    x, y = Axis(f"{mean}fused score"), Axis(of, grid=False, ticks=tuple(ticks), limits=(-last - 0.6, -0.4))
-    title, subtitle = f"What each run contributes to {text_of(method)}", f"{subject}, over {queries(n)}"
-    return Figure(title, subtitle, x, y, (Mark("bar", rows),), tuple(names), height=60 + 24 * max(int(last), 3))
+    x, y = (
+        Axis(f"{mean}fused score"),
+        Axis(of, grid=False, ticks=tuple(ticks), limits=(-last - 0.6, -0.4)),
+    )
+    title, subtitle = (
+        f"What each run contributes to {text_of(method)}",
+        f"{subject}, over {queries(n)}",
+    )
+    return Figure(
+        title,
+        subtitle,
+        x,
+        y,
+        (Mark("bar", rows),),
+        tuple(names),
+        height=60 + 24 * max(int(last), 3),
+    )
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """The contributions of runs to the first fused ranks of a part: a row per rank and run, with its sum over the queries.
+    """The contributions of runs to the first fused ranks of a part: a row per rank and run, with
+    its sum over the queries.
 
-    The first row of a rank has the number of the part's queries that have one, the others 0; each has one document there.
+    The first row of a rank has the number of the part's queries that have one, the others 0; each
+    has one document there.
     """
 
     method: FusionMethod
@@ -509,12 +608,20 @@ class Contributions:
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         table = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
-        rows: pl.DataFrame = explain(table, self.method, runs=self.runs.scores or None, run=self.runs.column)
+        rows: pl.DataFrame = explain(
+            table, self.method, runs=self.runs.scores or None, run=self.runs.column
+        )
         rows = rows.filter(pl.col("fused_rank") <= self.k)
-        query, doc = pl.struct(self.runs.queries(part.setup).roles.query), part.setup.roles.doc_in(rows.columns)
+        query, doc = (
+            pl.struct(self.runs.queries(part.setup).roles.query),
+            part.setup.roles.doc_in(rows.columns),
+        )
         document = pl.lit(None, pl.String) if doc is None else pl.col(doc).cast(pl.String).first()
         rows = rows.with_columns(queries=query.n_unique().over("fused_rank"))
-        width, no_sum = pl.col("contribution"), pl.col("contribution").is_null().any().alias("no sum")
+        width, no_sum = (
+            pl.col("contribution"),
+            pl.col("contribution").is_null().any().alias("no sum"),
+        )
         figures = width.sum(), no_sum, pl.col("queries").first(), document.alias("document")
         found = rows.group_by("fused_rank", RUN_OF_TABLE, maintain_order=True).agg(*figures)
         is_first = pl.int_range(pl.len()).over("fused_rank") == 0
@@ -523,7 +630,8 @@ class Contributions:
 
 @plot(by_parts=True)
 def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) -> Figure:
-    """The share of documents that every two runs have in common: it shows which runs find documents that others miss.
+    """The share of documents that every two runs have in common: it shows which runs find documents
+    that others miss.
 
     Parameters
     ----------
@@ -532,8 +640,8 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
 
     Returns
     -------
-    A chart or axes: a cell for every two runs, the darker the more documents they share, with the mean Jaccard index of
-    their top k.
+    A chart or axes: a cell for every two runs, the darker the more documents they share, with the
+    mean Jaccard index of their top k.
 
     Examples
     --------
@@ -543,16 +651,24 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     'Documents that two runs have in common'
     """
     runs = unpacked(table, shared)[2]
-    found = overlap_of(replace(table, give=unchanged), runs=runs.scores or None, run=runs.column, k=k)
+    found = overlap_of(
+        replace(table, give=unchanged), runs=runs.scores or None, run=runs.column, k=k
+    )
     names = found.settings["runs"]
     legible(names, LINES, "runs")
     place = {name: float(i + 1) for i, name in enumerate(names)}
     one_way = found.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
-    both = pl.concat([one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)])
-    x, y = (pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run"))
+    both = pl.concat(
+        [one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)]
+    )
+    x, y = (
+        pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run")
+    )
     label = pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String)
     corners = {"x": x - 0.5, "x2": x + 0.5, "y": -y - 0.5, "y2": -y + 0.5}
-    cells = both.select(pl.lit("jaccard").alias("series"), pl.all(), **corners, size="jaccard", label=label)
+    cells = both.select(
+        pl.lit("jaccard").alias("series"), pl.all(), **corners, size="jaccard", label=label
+    )
     n = max(found.table["n_queries"], default=0)
     top = "the documents" if k is None else f"the top {k} documents"
     subtitle = f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}"
@@ -566,12 +682,16 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
 
 
 def middles(name: str, of: pl.DataFrame) -> pl.Expr:
-    """Values rounded to the middles of `CELLS` equal cells, unless there are as few distinct values."""
+    """Values rounded to the middles of `CELLS` equal cells, unless there are as few distinct
+    values.
+    """
     if of[name].n_unique() <= CELLS:
         return pl.col(name)
     low, high = float(of[name].min()), float(of[name].max())  # type: ignore[arg-type]
     width = (high - low) / CELLS
-    return (low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)).alias(name)
+    return (low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)).alias(
+        name
+    )
 
 
 def reach(found: pl.Series, call: Call) -> tuple[float, float]:
@@ -621,19 +741,36 @@ def propensities(
     """
     runs = unpacked(table, shared)[2]
     if runs.scores:
-        raise InvalidOption("a log names the ranker of each list in a column; say which, as ", option(run="ranker"))
+        raise InvalidOption(
+            "a log names the ranker of each list in a column; say which, as ", option(run="ranker")
+        )
     ci = shared.get("ci", CI)
     log, level = replace(table, give=unchanged), ci or CI
-    found = estimated(log, run=runs.column, context=context, method=method, k=k, ci=level, progress=False)
-    ends = {"low": "ci_low", "high": "ci_high"} if ci else {x: pl.lit(None, pl.Float64) for x in ("low", "high")}
+    found = estimated(
+        log, run=runs.column, context=context, method=method, k=k, ci=level, progress=False
+    )
+    ends = (
+        {"low": "ci_low", "high": "ci_high"}
+        if ci
+        else {x: pl.lit(None, pl.Float64) for x in ("low", "high")}
+    )
     rows = found.select(
         series=pl.lit("examination"), x=pl.col("rank").cast(pl.Float64), y="propensity", **ends
     ).drop_nulls("y")
     clicks = f"{found['n_clicks'].sum():,} clicks on documents shown at several ranks"
-    subtitle = f"Probability that users look, over that of rank 1; {clicks}{with_intervals(ci, 'percentiles')}"
+    subtitle = (
+        "Probability that users look, over that of rank 1; "
+        f"{clicks}{with_intervals(ci, 'percentiles')}"
+    )
     y = Axis("examination over rank 1")
     return Figure(
-        "Examination of each rank", subtitle, Axis("rank", whole=True), y, banded(rows), lines_of(rows), legend=False
+        "Examination of each rank",
+        subtitle,
+        Axis("rank", whole=True),
+        y,
+        banded(rows),
+        lines_of(rows),
+        legend=False,
     )
 
 
@@ -655,6 +792,9 @@ class Depth:
         runs.require(part.rows, setup)
         key = [*runs.key, *runs.queries(setup).roles.query]
         docs, _ = by_document(part.rows, setup.changed(query=key), carry=runs.scores)
-        scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (setup.roles.score,))]
+        scores = [
+            pl.col(score).count().alias(f"#{i}")
+            for i, score in enumerate(runs.scores or (setup.roles.score,))
+        ]
         counts = docs.lazy().group_by(key).agg(scores)
         return counts.select(pl.max_horizontal(pl.exclude(key)).max().alias("depth")).collect()

@@ -1,4 +1,6 @@
-"""A verb over whole queries as a node of a lazy plan: in memory, spilled to disk, or in batches as rows arrive."""
+"""A verb over whole queries as a node of a lazy plan: in memory, spilled to disk, or in batches as
+rows arrive.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limi
 
 
 def memory_limit(limit: int | None) -> int:
-    """The bytes that a call may take: the option, else the environment variable, else a share of the machine's memory."""
+    """The bytes that a call may take: the option, else the environment variable, else a share of
+    the machine's memory.
+    """
     if limit is not None:
         return limit
     if given := os.environ.get(VARIABLE):
@@ -48,7 +52,9 @@ def memory_limit(limit: int | None) -> int:
 
 
 def size_of(frame: pl.DataFrame) -> int:
-    """The bytes of a frame, plus the 16 bytes of each text's view, which Polars' estimate leaves out."""
+    """The bytes of a frame, plus the 16 bytes of each text's view, which Polars' estimate leaves
+    out.
+    """
     texts = sum(dtype == pl.String for dtype in frame.dtypes)
     return int(frame.estimated_size()) + 16 * texts * frame.height
 
@@ -67,14 +73,16 @@ def _memory() -> float:
 Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
 """A verb over rows of whole queries; its last argument lists the columns to return, None for all.
 
-The second argument is a fact of the whole table, if the rows are a part of it and the result depends on it; else None.
+The second argument is a fact of the whole table, if the rows are a part of it and the result
+depends on it; else None.
 """
 
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
 """Passes a frame on, and returns True if no more are needed."""
 
 Task: TypeAlias = Callable[[Give, "Sequence[str] | None", "pl.Expr | None"], None]
-"""Passes on the rows of a node; it may leave out columns that are not named and rows that the predicate leaves out."""
+"""Passes on the rows of a node; it may leave out columns that are not named and rows that the
+predicate leaves out."""
 
 FactOf: TypeAlias = Callable[[pl.LazyFrame], object]
 """A fact of the whole table that each part needs, such as the largest label."""
@@ -84,7 +92,9 @@ Check: TypeAlias = Callable[[pl.LazyFrame], None]
 
 
 class Watching(Protocol):
-    """Looks at the rows of a table, part by part, and warns of it; `runs` are the columns that name the run of each row."""
+    """Looks at the rows of a table, part by part, and warns of it; `runs` are the columns that name
+    the run of each row.
+    """
 
     runs: Sequence[str]
 
@@ -97,13 +107,15 @@ MEMORY_OF_RUN = 3
 """The bytes that a verb needs to run, as a multiple of those of its rows."""
 
 LEAST_ROOM = 5_000_000
-"""The fewest bytes worth a batch: smaller ones take longer for each row, and Python and Polars take thirty times as many."""
+"""The fewest bytes worth a batch: smaller ones take longer for each row, and Python and Polars take
+thirty times as many."""
 
 RESULTS_HELD = 3
 """The number of results in memory: one is computed, one waits, and one is read."""
 
 FIRST_WEIGHT = 4.0
-"""The bytes to reserve for each byte of the first batch's rows, while the size of its result is not known."""
+"""The bytes to reserve for each byte of the first batch's rows, while the size of its result is not
+known."""
 
 SECONDS_OF_WAIT = 0.1
 """Seconds until a waiting thread checks whether its results are still needed."""
@@ -126,10 +138,11 @@ def source(
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
-    The columns that it `reads` are collected; if the result `carries` the rows' columns along, also those of
-    them that the plan selects. Rows that exceed the memory limit are spilled to disk and come back in buckets of whole
-    queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse the rows before that, and
-    `watch` makes what looks at all rows and warns when all are read.
+    The columns that it `reads` are collected; if the result `carries` the rows' columns along, also
+    those of them that the plan selects. Rows that exceed the memory limit are spilled to disk and
+    come back in buckets of whole queries; `run` then also takes the fact that `whole` computes from
+    all rows. `check` may refuse the rows before that, and `watch` makes what looks at all rows and
+    warns when all are read.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call
@@ -152,7 +165,8 @@ def source(
 
 
 def node(work: Task, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -> pl.LazyFrame:
-    """A source node, called `name`, that yields the frames of `work` when the plan runs; errors are those of `work`.
+    """A source node, called `name`, that yields the frames of `work` when the plan runs; errors are
+    those of `work`.
 
     `rows` are the caller's table, for the advice of errors.
     """
@@ -190,7 +204,9 @@ def _run(
     give: Give,
     progress: Progress,
 ) -> None:
-    """Pass on the results of a verb: of the table, or of batches of whole queries, as many at once as there are threads."""
+    """Pass on the results of a verb: of the table, or of batches of whole queries, as many at once
+    as there are threads.
+    """
     limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
     if check is not None:
@@ -224,15 +240,22 @@ def _run(
 
 
 @contextmanager
-def _batches(rows: pl.LazyFrame, setup: Setup, table: pl.DataFrame | None, room: Room) -> Iterator[Iterator[Batch]]:
-    """The batches: the whole table, if it is in memory; as it comes query by query; or from disk."""
+def _batches(
+    rows: pl.LazyFrame, setup: Setup, table: pl.DataFrame | None, room: Room
+) -> Iterator[Iterator[Batch]]:
+    """The batches: the whole table, if it is in memory; as it comes query by query; or from
+    disk.
+    """
     if table is not None:
         yield iter([lambda: table])
     elif setup.running.grouped:
         with closing(_query_by_query(rows, list(setup.roles.query), room)) as batches:
             yield batches
     else:
-        with temporary_folder() as folder, closing(buckets_of(rows, setup.roles.query, room, folder)) as buckets:
+        with (
+            temporary_folder() as folder,
+            closing(buckets_of(rows, setup.roles.query, room, folder)) as buckets,
+        ):
             yield buckets
 
 
@@ -251,7 +274,9 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
     return None if size > limit else pl.concat(batches)
 
 
-def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[Batch, None, None]:
+def _query_by_query(
+    rows: pl.LazyFrame, query: list[str], room: Room
+) -> Generator[Batch, None, None]:
     """Yield batches of whole queries of a grouped table; refuse a query that comes back later."""
     rest, runs = rows.collect_schema().to_frame(), list[pl.DataFrame]()
     with _Aside(lambda give: _in_batches(rows, room, give)) as arriving:
@@ -262,7 +287,9 @@ def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generat
             n = together.height if batch is None else int((run < run[-1]).sum())
             rest = together[n:]
             if n:
-                runs.append(together[:n].filter((run[:n].diff() != 0).fill_null(True)).select(query))
+                runs.append(
+                    together[:n].filter((run[:n].diff() != 0).fill_null(True)).select(query)
+                )
                 _refuse_back(pl.concat(runs) if batch is None else runs[-1], query)
                 yield partial(together.slice, 0, n)
 
@@ -272,7 +299,8 @@ def _refuse_back(runs: pl.DataFrame, query: list[str]) -> None:
     for row in runs.filter(pl.struct(query).is_duplicated()).head(1).rows(named=True):
         key = ", ".join(f"{name} {value!r}" for name, value in row.items())
         raise InvalidData(
-            f"the rows of {key} come back after those of another query, and grouped=True says that each query is "
+            f"the rows of {key} come back after those of another query, and grouped=True says "
+            "that each query is "
             f"one run of rows; sort the table by {query}, or leave grouped=True out"
         )
 
@@ -296,7 +324,9 @@ def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
 
 @contextmanager
 def _results_of(work: Callable[[Give], None]) -> Iterator[Iterable[pl.DataFrame]]:
-    """The frames that `work` gives, as they come; all at once where its thread would wait for threads of Polars."""
+    """The frames that `work` gives, as they come; all at once where its thread would wait for
+    threads of Polars.
+    """
     if SOURCES_HOLD_THREADS:
         found: list[pl.DataFrame] = []
 
@@ -312,7 +342,8 @@ def _results_of(work: Callable[[Give], None]) -> Iterator[Iterable[pl.DataFrame]
 
 
 class _Aside:
-    """`work` in a thread of its own; iterate over the frames that it gives, inside a `with` block that stops it.
+    """`work` in a thread of its own; iterate over the frames that it gives, inside a `with` block
+    that stops it.
 
     A plan calls a source in a Polars thread, which must not wait for the others.
     """
@@ -356,7 +387,9 @@ class _Aside:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.closed.set()
-        if kind is not GeneratorExit:  # Python may drop a generator in any thread, also in one that the work needs
+        if (
+            kind is not GeneratorExit
+        ):  # Python may drop a generator in any thread, also in one that the work needs
             self.thread.join()
 
 
@@ -365,7 +398,9 @@ _asides: WeakSet[_Aside] = WeakSet()
 
 
 def _end() -> None:
-    """Stop all work before the interpreter ends: a thread that calls Python from Polars after that aborts the process."""
+    """Stop all work before the interpreter ends: a thread that calls Python from Polars after that
+    aborts the process.
+    """
     left = [aside for aside in _asides if aside.thread.is_alive() or not aside.closed.is_set()]
     for aside in left:
         aside.closed.set()

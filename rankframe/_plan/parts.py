@@ -1,4 +1,6 @@
-"""Cut a table into parts of whole queries, which do not interact, and compute as many parts at once as there are threads."""
+"""Cut a table into parts of whole queries, which do not interact, and compute as many parts at once
+as there are threads.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ Run = Callable[[pl.DataFrame], pl.DataFrame]
 def in_parts(frame: pl.DataFrame, setup: Setup, reads: Iterable[str], run: Run) -> pl.DataFrame:
     """The result of `run` for the frame, from its results for parts of whole queries.
 
-    Parts have the columns with a role and those that `run` reads. Results are put together in the order of the table: if a part
-    has the column `ROW`, `run` gives each row of its result that of the same row of the part, or of the first row of its query.
+    Parts have the columns with a role and those that `run` reads. Results are put together in the
+    order of the table: if a part has the column `ROW`, `run` gives each row of its result that of
+    the same row of the part, or of the first row of its query.
     """
     n = number_of_parts(frame.height)
     if n == 1:
@@ -48,7 +51,9 @@ def _of_part(run: Run, part: Callable[[], pl.DataFrame]) -> pl.DataFrame:
 
 
 def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable[[], pl.DataFrame]]:
-    """Parts of about equally many rows: slices if the rows of each query stand together, else rows by the query's id."""
+    """Parts of about equally many rows: slices if the rows of each query stand together, else rows
+    by the query's id.
+    """
     ids = frame[list(query)]
     rows = -(-ids.height // n)
     slices = [(start, min(start + rows, ids.height)) for start in range(0, ids.height, rows)]
@@ -64,7 +69,9 @@ def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable
 
 
 def number_of_parts(rows: int) -> int:
-    """The number of parts: each is small, and there are as many as run at once, or a multiple of that, if threads pay."""
+    """The number of parts: each is small, and there are as many as run at once, or a multiple of
+    that, if threads pay.
+    """
     if rows < 2 * ROWS_OF_THREAD:
         return 1
     at_once, n = threads(), -(-rows // ROWS_OF_PART)
@@ -77,10 +84,16 @@ def _ends(starts: NDArray[np.int64], n: int, height: int) -> list[int]:
     return [0, *np.unique(starts[at[at < len(starts)]]).tolist(), height]
 
 
-def _by_part(ids: pl.DataFrame, n: int, start: int, end: int) -> tuple[NDArray[np.uint32], list[int]]:
-    """The rows of a slice, part by part, and where those of each part start and end; a query's hash says its part."""
+def _by_part(
+    ids: pl.DataFrame, n: int, start: int, end: int
+) -> tuple[NDArray[np.uint32], list[int]]:
+    """The rows of a slice, part by part, and where those of each part start and end; a query's hash
+    says its part.
+    """
     first_bits = (hash_of(ids[start:end]) >> np.uint64(48)).astype(np.uint32)
-    part = ((first_bits * np.uint32(n)) >> np.uint32(16)).astype(np.uint8 if n <= 2**8 else np.uint16)
+    part = ((first_bits * np.uint32(n)) >> np.uint32(16)).astype(
+        np.uint8 if n <= 2**8 else np.uint16
+    )
     row = np.argsort(part, kind="stable").astype(np.uint32)
     row += np.uint32(start)
     return row, [0, *np.cumsum(np.bincount(part, minlength=n)).tolist()]

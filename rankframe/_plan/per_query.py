@@ -22,7 +22,15 @@ from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
 from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
-from .rank_order import RankOrder, column_of, in_rank_order, keep, labels_of, numbered, repeats_may_be
+from .rank_order import (
+    RankOrder,
+    column_of,
+    in_rank_order,
+    keep,
+    labels_of,
+    numbered,
+    repeats_may_be,
+)
 from .subtopics import evaluate as evaluate_subtopics, without_subtopics
 from .unjudged import count
 from .values import values_of_rows
@@ -31,7 +39,9 @@ ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
 
 
-def measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: float | None = None) -> pl.DataFrame:
+def measure(
+    frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: float | None = None
+) -> pl.DataFrame:
     """One row per query: the query columns and a column per call.
 
     For a part of a table, `largest_label` is the largest of the whole table.
@@ -42,24 +52,35 @@ def measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: floa
     if others:
         twice = [name for name in names if names.count(name) > 1]
         refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
-        found, ranked = values_of_rows(frame, setup, others), [call for call in calls if call.of_ranking]
+        found, ranked = (
+            values_of_rows(frame, setup, others),
+            [call for call in calls if call.of_ranking],
+        )
         if ranked:
             of_rankings = measure(frame, setup, *ranked, largest_label=largest_label)
-            found = of_rankings.join(found, on=query, how="left", nulls_equal=True, maintain_order="left")
+            found = of_rankings.join(
+                found, on=query, how="left", nulls_equal=True, maintain_order="left"
+            )
         return found.select(*query, *names)
     frame = with_labels(frame, setup, calls)
     largest = largest_of_parts(frame, setup, calls) if largest_label is None else largest_label
     reads = [name for call in calls for name in call.columns]
-    values = in_parts(frame, setup, reads, partial(_measure_part, setup=setup, calls=calls, largest=largest))
+    values = in_parts(
+        frame, setup, reads, partial(_measure_part, setup=setup, calls=calls, largest=largest)
+    )
     count(frame, setup, calls, values, by_query=True)
     return values
 
 
-def _measure_part(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+def _measure_part(
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None
+) -> pl.DataFrame:
     """The metrics of whole queries, in one piece, in the order in which queries first appear."""
     if setup.convention is None or not calls:
         return _measure_by_kind(frame, setup, calls, largest)
-    of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may set other policies for some metrics
+    of_setups: dict[
+        Setup, dict[Call, Call]
+    ] = {}  # a convention may set other policies for some metrics
     for call in calls:
         resolved, meant = setup.resolve(call)
         of_setups.setdefault(resolved, {})[call] = meant
@@ -74,19 +95,28 @@ def _measure_part(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], larg
         for at, name in zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
     }
     names = [name for call in calls for name in names_of(setup, call)]
-    queries = next(iter(results.values())).select(*setup.roles.query, cs.by_name(ROW, require_all=False))
+    queries = next(iter(results.values())).select(
+        *setup.roles.query, cs.by_name(ROW, require_all=False)
+    )
     return queries.hstack([found[name] for name in names])
 
 
 def with_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> pl.DataFrame:
     """The frame, with labels that are all null if it has none and nothing reads them."""
     label = setup.roles.label
-    if label in frame.columns or not calls or setup.policies.orders_by_label or any(call.labels for call in calls):
+    if (
+        label in frame.columns
+        or not calls
+        or setup.policies.orders_by_label
+        or any(call.labels for call in calls)
+    ):
         return frame
     return frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(label))
 
 
-def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+def _measure_by_kind(
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None
+) -> pl.DataFrame:
     """The metrics of a table, once the convention is resolved."""
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
@@ -95,28 +125,42 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
         return _measure_documents(frame, setup, *calls, largest=largest)
     if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
-            f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; evaluate it separately"
+            f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; "
+            "evaluate it separately"
         )
     others = [call for call in calls if call not in of_subtopics]
-    docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))
+    docs, of_docs = by_document(
+        frame, setup, [name for call in others for name in call.columns], label=bool(others)
+    )
     if not of_subtopics:
         return _measure_documents(docs, of_docs, *calls, largest=largest)
     of_others: list[pl.Series] = []
     if others:
-        of_others = _measure_documents(docs, of_docs, *others, largest=largest)[[x.text for x in others]].get_columns()
-    table, of_doc = Columns.of(setup, frame.schema, label=False), Columns.of(of_docs, docs.schema, label=False)
+        of_others = _measure_documents(docs, of_docs, *others, largest=largest)[
+            [x.text for x in others]
+        ].get_columns()
+    table, of_doc = (
+        Columns.of(setup, frame.schema, label=False),
+        Columns.of(of_docs, docs.schema, label=False),
+    )
     for fault in [*weight_faults(table), *(row_faults(table) if table.lists_subtopics else [])]:
         if frame.select(fault.rows.any()).item():
             raise fault_in(frame, setup, fault.kind)
     if not table.lists_subtopics:
         refuse_faults(docs, of_docs, of_doc, documents=False)
     names = [name for call in calls for name in names_of(setup, call)]
-    result = evaluate_subtopics(frame, docs, ranks_in_frame(docs, of_docs, of_doc), table, of_subtopics)
-    return result.hstack(of_others).select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names)
+    result = evaluate_subtopics(
+        frame, docs, ranks_in_frame(docs, of_docs, of_doc), table, of_subtopics
+    )
+    return result.hstack(of_others).select(
+        *setup.roles.query, cs.by_name(ROW, require_all=False), *names
+    )
 
 
 def largest_of_parts(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> float | None:
-    """The largest label of a table that is computed in several parts; None if no value depends on it."""
+    """The largest label of a table that is computed in several parts; None if no value depends on
+    it.
+    """
     if number_of_parts(frame.height) == 1 or not needs_largest_label(setup, frame.schema, calls):
         return None
     return largest_label(frame, setup, calls)
@@ -125,11 +169,15 @@ def largest_of_parts(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -
 def largest_label(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> float:
     """The largest label of rows in memory, for calls of which one needs it."""
     ranked, is_plain = setup_of_largest(setup, frame.schema, calls)
-    labels = frame[ranked.roles.label] if is_plain else measure(frame, ranked, LARGEST)[LARGEST.text]
+    labels = (
+        frame[ranked.roles.label] if is_plain else measure(frame, ranked, LARGEST)[LARGEST.text]
+    )
     return largest_in(labels.to_frame().lazy(), "in-memory")
 
 
-def largest_in(labels: pl.LazyFrame, engine: Literal["streaming", "in-memory"] = "streaming") -> float:
+def largest_in(
+    labels: pl.LazyFrame, engine: Literal["streaming", "in-memory"] = "streaming"
+) -> float:
     """The largest finite label in a column; 0 for none."""
     label, schema = pl.first(), labels.collect_schema()
     if not schema.dtypes()[0].is_integer():
@@ -139,7 +187,9 @@ def largest_in(labels: pl.LazyFrame, engine: Literal["streaming", "in-memory"] =
 
 
 def setup_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
-    """The setup under which `LARGEST` sees the calls' labels, and whether a maximum over all rows is the same."""
+    """The setup under which `LARGEST` sees the calls' labels, and whether a maximum over all rows
+    is the same.
+    """
     if setup.policies.unjudged == "bounds":
         setup = setup.changed(unjudged="nonrelevant", unretrieved="missed", depth=None)
     else:  # all calls that need it have the same policies
@@ -169,11 +219,17 @@ def by_document(
     return collect(docs, frame, setup), of_docs
 
 
-def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:
+def _measure_documents(
+    frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None
+) -> pl.DataFrame:
     if setup.policies.unjudged == "bounds":
         return bounds(frame, setup, calls, partial(_measure_documents, largest=largest), largest)
     part = part_of(frame, setup, largest)
-    gains_only = [call for call in calls if call.gains_only(setup)] if frame.height > ROWS_OF_SMALL_TABLE else []
+    gains_only = (
+        [call for call in calls if call.gains_only(setup)]
+        if frame.height > ROWS_OF_SMALL_TABLE
+        else []
+    )
     others = [call for call in calls if call not in gains_only]
     values: dict[str, pl.Series] = {}
     for some in (gains_only, others):
@@ -182,7 +238,9 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
             found = add_up(part, needed).lazy().select_seq(*guarded(needed))
             values |= collect(found, frame, setup, optimized=False).to_dict()
     queries = queries_of(frame, setup, part.order)
-    return pl.DataFrame([*queries, *map(values.__getitem__, dict.fromkeys([call.text for call in calls]))])
+    return pl.DataFrame(
+        [*queries, *map(values.__getitem__, dict.fromkeys([call.text for call in calls]))]
+    )
 
 
 def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
@@ -192,20 +250,28 @@ def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
     keep(frame, table.setup, order)
     refuse_faults(frame, setup, table, order)
     labels, levels = labels_of(frame[setup.roles.label])
-    return Part(frame, table, order, labels, levels, largest, partial(collect, frame=frame, setup=setup))
+    return Part(
+        frame, table, order, labels, levels, largest, partial(collect, frame=frame, setup=setup)
+    )
 
 
 def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Series:
-    """Refuse faults, and return the rank of each row, in the frame's order; null for a document that was not retrieved."""
+    """Refuse faults, and return the rank of each row, in the frame's order; null for a document
+    that was not retrieved.
+    """
     import numpy as np
 
     order = in_rank_order(frame, table)
     refuse_faults(frame, setup, table, order, label=False)
-    rows = with_rank(order, frame, table, {}).select("#row", pl.col("#rank").fill_null(0).cast(pl.UInt32))
+    rows = with_rank(order, frame, table, {}).select(
+        "#row", pl.col("#rank").fill_null(0).cast(pl.UInt32)
+    )
     found = collect(rows, frame, setup)
     ranks = np.zeros(frame.height, dtype=np.uint32)  # 0 for none
     ranks[found["#row"].to_numpy()] = found["#rank"].to_numpy()
-    return pl.select(pl.when(pl.lit(pl.Series(ranks)) > 0).then(pl.lit(pl.Series(ranks)))).to_series()
+    return pl.select(
+        pl.when(pl.lit(pl.Series(ranks)) > 0).then(pl.lit(pl.Series(ranks)))
+    ).to_series()
 
 
 def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFrame:
@@ -223,7 +289,8 @@ def refuse_faults(
     label: bool = True,
     documents: bool = True,
 ) -> None:
-    """Raise the first fault that leaves metrics, or without `label` ranks, undefined, and show its rows.
+    """Raise the first fault that leaves metrics, or without `label` ranks, undefined, and show its
+    rows.
 
     ``documents=False`` skips the check for repeated documents, which the caller has ruled out.
     """
@@ -231,13 +298,23 @@ def refuse_faults(
     plain = {str(i): fault.rows.any() for i, fault in enumerate(faults) if fault.repeated is None}
     seen = iter(frame.select_seq(**plain).row(0) if plain else ())
     for fault in faults:
-        if next(seen) if fault.repeated is None else _repeats(frame, table, order, fault.repeated, fault.rows):
+        if (
+            next(seen)
+            if fault.repeated is None
+            else _repeats(frame, table, order, fault.repeated, fault.rows)
+        ):
             raise fault_in(frame, setup, fault.kind)
 
 
-def _repeats(frame: pl.DataFrame, table: Columns, order: RankOrder | None, value: pl.Expr, rows: pl.Expr) -> bool:
-    """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
-    number = numbered(frame[list(table.setup.roles.query)]).number if order is None else order.number
+def _repeats(
+    frame: pl.DataFrame, table: Columns, order: RankOrder | None, value: pl.Expr, rows: pl.Expr
+) -> bool:
+    """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a
+    window.
+    """
+    number = (
+        numbered(frame[list(table.setup.roles.query)]).number if order is None else order.number
+    )
     return repeats_may_be(column_of(frame, value), number) and bool(
         frame.select(rows.over(table.setup.roles.query).any()).item()
     )
@@ -264,10 +341,14 @@ def takes_largest_label(setup: Setup, schema: pl.Schema, call: Call) -> bool:
 
 def names_of(setup: Setup, call: Call) -> Sequence[str]:
     """The result columns of a call."""
-    return bounds_of(call) if setup.policies.unjudged == "bounds" and call.of_ranking else [call.text]
+    return (
+        bounds_of(call) if setup.policies.unjudged == "bounds" and call.of_ranking else [call.text]
+    )
 
 
-def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
+def collect(
+    lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True
+) -> pl.DataFrame:
     """Run a plan over the rows of a call; a failed guard raises our own error."""
     try:
         # optimizing the plan of a small table takes longer than it saves

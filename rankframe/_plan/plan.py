@@ -41,7 +41,8 @@ from .steps import LABELS, RANKS
 
 Rows: TypeAlias = "NDArray[np.uint32]"
 
-# ------------------------------------------------------------------------------------------------ rows in rank order
+# ------------------------------------------------------------------------------------------------
+# rows in rank order
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,13 @@ class Part:
     order
         Its rows in rank order.
     labels
-        The label of each row, 0 for one that adds nothing; its place among the `levels`, if there are few.
+        The label of each row, 0 for one that adds nothing; its place among the `levels`, if there
+        are few.
     levels
         The different labels, rising from 0; whole ones without a gap; none if they are many.
     largest
-        The largest label of the whole table, if this is a part of it and its values depend on it; else None.
+        The largest label of the whole table, if this is a part of it and its values depend on it;
+        else None.
     run
         Computes a plan, and turns the errors of guards into our own.
     """
@@ -90,15 +93,23 @@ class Part:
         return found.alias(HAS_LABELS.meta.output_name())
 
     def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
-        """The rows that the formulas look at, in rank order; `carry` are columns of the table that are read besides theirs."""
+        """The rows that the formulas look at, in rank order; `carry` are columns of the table that
+        are read besides theirs.
+        """
         policies = self.table.setup.policies
-        plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
+        plain = (
+            policies.depth is None
+            and policies.unretrieved == "missed"
+            and not policies.drops_after_cut
+        )
         one_order = not (policies.tie_rule.averages or policies.tie_rule.shares)
         make = self._plain if plain and one_order and not needed.early else self._by_policies
         return make(needed, {**(carry or {}), **needed.source})
 
     def _plain(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
-        """The rows, without those that add nothing, if the policies leave ranks and labels as they are."""
+        """The rows, without those that add nothing, if the policies leave ranks and labels as they
+        are.
+        """
         order = self.order
         row, starts, ends = order.row, order.ends[:-1], order.ends
         label = self.labels.take(row)
@@ -140,9 +151,13 @@ class Part:
             places[LABELS] = places_among(self.levels, label)
         if self.table.given_rank is None:
             places[RANKS] = rows[RANKS].fill_null(0).to_numpy().astype(np.int64)
-        return self._sheet(needed, Runs(starts_of(rows["#query"].to_numpy()), len(rows)), given, places)
+        return self._sheet(
+            needed, Runs(starts_of(rows["#query"].to_numpy()), len(rows)), given, places
+        )
 
-    def _sheet(self, needed: Needed, runs: Runs, given: Mapping[str, Column], places: dict[str, Places]) -> Sheet:
+    def _sheet(
+        self, needed: Needed, runs: Runs, given: Mapping[str, Column], places: dict[str, Places]
+    ) -> Sheet:
         if not len(self.levels):
             places.pop(LABELS, None)
         longest = int(np.diff(self.order.ends).max(initial=0))
@@ -173,11 +188,15 @@ class Part:
         return self.frame.with_columns_seq(x.alias("#"))["#"][pl.Series(row)]
 
 
-def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+def with_rank(
+    order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]
+) -> pl.LazyFrame:
     """The rows in rank order with `columns` of the frame, the unchanged label, and the rank."""
     given = {} if table.given_rank is None else {"#given": table.given_rank}
     source = frame.select_seq(_raw(table), **columns, **given)
-    rows = order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
+    rows = (
+        order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
+    )
     policies = table.setup.policies
     place = pl.col("#given") if given else POSITION
     if policies.depth is not None:
@@ -187,10 +206,14 @@ def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Ma
         rows = rows.with_columns(pl.when(retrieved).then(SCORE).alias("#score"))
     if policies.drops_after_cut:
         new_place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(new_place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
+        rows = rows.with_columns(
+            new_place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position")
+        )
         rows = rows.sort(QUERY, POSITION)
     place = POSITION.max().over(QUERY, SCORE) if policies.tie_rule.shares and not given else place
-    rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64).alias("#rank"))
+    rows = rows.with_columns(
+        pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64).alias("#rank")
+    )
     if policies.unretrieved == "missed":
         return rows
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
@@ -199,14 +222,20 @@ def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Ma
 def _raw(table: Columns) -> pl.Expr:
     """The unchanged label; null if the table has none."""
     label = table.setup.roles.label
-    return (pl.col(label) if label in table.schema else pl.repeat(None, pl.len(), dtype=pl.Float64)).alias("#raw")
+    return (
+        pl.col(label) if label in table.schema else pl.repeat(None, pl.len(), dtype=pl.Float64)
+    ).alias("#raw")
 
 
-# ----------------------------------------------------------------------------------------------------- columns and sums
+# --------------------------------------------------------------------------------------------------
+# --- columns and sums
 
 
-def run_formulas(calls: Sequence[Call], setup: Setup, top: int | None, answer: Answer = "query") -> Needed:
-    """Run the formulas to collect the columns and sums they need; `top` is the largest of few whole labels, or None.
+def run_formulas(
+    calls: Sequence[Call], setup: Setup, top: int | None, answer: Answer = "query"
+) -> Needed:
+    """Run the formulas to collect the columns and sums they need; `top` is the largest of few whole
+    labels, or None.
 
     The result is cached if all formulas are the library's own, without functions as options.
     """
@@ -221,8 +250,13 @@ def _run_formulas(
     calls: tuple[Call, ...], texts: tuple[str, ...], setup: Setup, top: int | None, answer: Answer
 ) -> Needed:
     if answer == "document" and setup.policies.tie_rule.averages:
-        says = " averages over orders, in which a document has no single rank; set another rule for ties to explain"
-        raise InvalidOption(option(ties=setup.policies.ties), f"{says}, as in ", on(ties="doc_desc"))
+        says = (
+            " averages over orders, in which a document has no single rank; set another rule for "
+            "ties to explain"
+        )
+        raise InvalidOption(
+            option(ties=setup.policies.ties), f"{says}, as in ", on(ties="doc_desc")
+        )
     needed = Needed(["#query"], answer == "query" and all(call.gains_only(setup) for call in calls))
     rows = SortedRows(needed, answer, top)
     ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.tie_rule.averages else None)
@@ -233,11 +267,15 @@ def _run_formulas(
     return needed
 
 
-_cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the time of a small table
+_cached_formulas = lru_cache(maxsize=512)(
+    _run_formulas
+)  # saves a third of the time of a small table
 
 
 def add_up(part: Part, needed: Needed) -> pl.DataFrame:
-    """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of the cost of a group_by."""
+    """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of
+    the cost of a group_by.
+    """
     sheet = part.sheet(needed)
     first = sheet.runs.starts.astype(np.uint32)
     found = [sheet.column(name)[pl.Series(first)].alias(name) for name in needed.constant]
@@ -249,13 +287,19 @@ def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     return pl.DataFrame(found)
 
 
-def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, empty: float | None) -> pl.DataFrame:
-    """The values of each of the `queries`, from rows in any order; the sums of a query without a row are `empty`."""
+def values_of_groups(
+    rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, empty: float | None
+) -> pl.DataFrame:
+    """The values of each of the `queries`, from rows in any order; the sums of a query without a
+    row are `empty`.
+    """
     sums = [x.sum().alias(name) for name, x in needed.sums.items()]
     sums += [x.max().alias(name) for name, x in needed.maxima.items()]
     found = needed.compute(rows).group_by("#query").agg(sums)
     found = queries.lazy().join(found, on="#query", how="left", maintain_order="left")
-    found = found if empty is None else found.with_columns(pl.col(list(needed.sums)).fill_null(empty))
+    found = (
+        found if empty is None else found.with_columns(pl.col(list(needed.sums)).fill_null(empty))
+    )
     try:
         return found.select(guarded(needed)).collect(engine="in-memory")
     except pl.exceptions.InvalidOperationError as error:
@@ -264,10 +308,19 @@ def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, 
         raise InvalidData(fault[1]) from None
 
 
-def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]) -> pl.LazyFrame:
-    """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
+def by_row(
+    part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]
+) -> pl.LazyFrame:
+    """The rows with a column per call: the metric down to each rank, or the contribution of each
+    document.
+    """
     sheet = part.sheet(needed, carry)
-    read = {*roots(needed.values.values()), *roots(needed.undefined.values()), *needed.flags, "#label"}
+    read = {
+        *roots(needed.values.values()),
+        *roots(needed.undefined.values()),
+        *needed.flags,
+        "#label",
+    }
     own = HAS_LABELS.meta.output_name()
     names = ["#query", "#rank", *carry, *sorted(read - {own, "#query", "#rank", *carry})]
     rows = sheet.frame(names).lazy().with_columns(pl.lit(part.has_labels).gather(QUERY).alias(own))
@@ -278,11 +331,18 @@ def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Ex
 
 
 def guarded(needed: Needed) -> list[pl.Expr]:
-    """The values; each fails with the message of the first refused label, or undefined value, found."""
+    """The values; each fails with the message of the first refused label, or undefined value,
+    found.
+    """
     if not (needed.refused or needed.undefined):
         return [value.alias(text) for text, value in needed.values.items()]
-    found = [(pl.col(x.column), x.message, x.kind.startswith(OF_LABEL)) for x in needed.refused.values()]
-    labels = [(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found]
+    found = [
+        (pl.col(x.column), x.message, x.kind.startswith(OF_LABEL)) for x in needed.refused.values()
+    ]
+    labels = [
+        (bad.is_not_null(), naming(message, bad) if label else message)
+        for bad, message, label in found
+    ]
     guard = failing([*labels, *((bad, message) for message, bad in needed.undefined.items())])
     return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]
 
@@ -291,7 +351,8 @@ def aggregation(call: Call, setup: Setup) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""
     if call.metric.over == "subtopics":
         raise InvalidOption(
-            f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
+            f"{call.text} ranks documents first and then looks at the subtopics of each, "
+            "which takes more than one step; "
             f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
         )
     setup, meant = setup.resolve(call)

@@ -16,7 +16,15 @@ import polars as pl
 from .._support import sorts
 from .._support.floats import Booleans, Floats, NDArray, np
 from .._support.polars_versions import exploded
-from .._support.sorts import falling, in_groups, in_order, rising, sorted_in_groups, tied_with, with_places
+from .._support.sorts import (
+    falling,
+    in_groups,
+    in_order,
+    rising,
+    sorted_in_groups,
+    tied_with,
+    with_places,
+)
 from .._table.columns import Columns
 from .._table.setup import Setup
 from .._words.in_arrays import run_of_rows
@@ -27,7 +35,8 @@ IDS_PER_ROW = 4
 """The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
 
 OF_QUERY = 0x9E3779B97F4A7C15
-"""The factor of a query's number in the hash of query and value: 2^64 over the golden ratio, as in Fibonacci hashing."""
+"""The factor of a query's number in the hash of query and value: 2^64 over the golden ratio, as in
+Fibonacci hashing."""
 
 LOOKED_UP_LABELS = 256
 """The most different labels whose functions are looked up; whole ones are below this number."""
@@ -44,7 +53,8 @@ ROWS_OF_SAMPLE = 2**10
 
 @dataclass(frozen=True)
 class RankOrder:
-    """The rows of a frame query by query, in the order in which queries first appear, each from its best row down.
+    """The rows of a frame query by query, in the order in which queries first appear, each from its
+    best row down.
 
     Attributes
     ----------
@@ -57,7 +67,8 @@ class RankOrder:
     row
         The rows in this order.
     score
-        The score of each row of the frame, as policies read it; null for a document that was not retrieved.
+        The score of each row of the frame, as policies read it; null for a document that was not
+        retrieved.
     """
 
     number: NDArray[np.integer[Any]]
@@ -86,10 +97,14 @@ class RankOrder:
         return pl.Series(found)
 
     def rows(self) -> pl.DataFrame:
-        """The rows: number of query and row of the frame, from 0 on, position, from 1 on, and score."""
+        """The rows: number of query and row of the frame, from 0 on, position, from 1 on, and
+        score.
+        """
         query, number = run_of_rows(self.ends[:-1], len(self.row)), pl.Series("#row", self.row)
         position = pl.Series("#position", np.arange(len(query)) + (1 - self.ends).take(query))
-        return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score[number]])
+        return pl.DataFrame(
+            [pl.Series("#query", query).set_sorted(), number, position, self.score[number]]
+        )
 
 
 class Queries(NamedTuple):
@@ -116,7 +131,9 @@ class KeptOrders:
 
     def of(self, frame: pl.DataFrame, setup: Setup) -> RankOrder | None:
         """The order of a frame under a setup, if it was kept."""
-        return next((order for of, ranked, order in self.orders if of is frame and ranked == setup), None)
+        return next(
+            (order for of, ranked, order in self.orders if of is frame and ranked == setup), None
+        )
 
 
 _kept: ContextVar[KeptOrders | None] = ContextVar("kept", default=None)
@@ -124,7 +141,9 @@ _kept: ContextVar[KeptOrders | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def keeping_orders(rows: int) -> Iterator[KeptOrders]:
-    """Inside, the rank orders of frames of up to so many rows are kept, for a look at the same rows afterwards."""
+    """Inside, the rank orders of frames of up to so many rows are kept, for a look at the same rows
+    afterwards.
+    """
     token = _kept.set(found := KeptOrders(rows, []))
     try:
         yield found
@@ -153,7 +172,9 @@ def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
 def refuse_shared_ranks(setup: Setup, what: str) -> None:
     """Refuse a tie rule that gives tied documents one rank where an order is needed."""
     if setup.policies.tie_rule.shares:
-        says = f" gives tied documents one rank, and {what} needs an order; set another rule, as in "
+        says = (
+            f" gives tied documents one rank, and {what} needs an order; set another rule, as in "
+        )
         raise InvalidOption(option(ties=setup.policies.ties), says, on(ties="doc_desc"))
 
 
@@ -186,13 +207,16 @@ def numbered(ids: pl.DataFrame) -> Queries:
 def _one_by_one(ids: pl.Series) -> Queries:
     """Number ids in Python, which takes as long for a few thousand as one call of Polars."""
     numbers: dict[str | None, int] = {}
-    number = np.array([numbers.setdefault(value, len(numbers)) for value in ids.to_list()], dtype=np.int64)
+    number = np.array(
+        [numbers.setdefault(value, len(numbers)) for value in ids.to_list()], dtype=np.int64
+    )
     first = np.diff(np.maximum.accumulate(number), prepend=-1).nonzero()[0]
     return Queries(number, first.astype(np.uint32))
 
 
 MOST_RUNS = 3 / 4
-"""The most runs of rows of one query, for each row, for which it may pay to look whether each query has one."""
+"""The most runs of rows of one query, for each row, for which it may pay to look whether each query
+has one."""
 
 Starts = Callable[[int, int], "NDArray[np.int64]"]
 
@@ -200,12 +224,16 @@ Starts = Callable[[int, int], "NDArray[np.int64]"]
 def starts_of_runs(
     ids: pl.DataFrame, over: Callable[[Starts], Sequence[NDArray[np.int64]]] | None = None
 ) -> NDArray[np.int64] | None:
-    """Where the rows of each query start, if they stand together; else None. `over` runs a function over slices of the rows."""
+    """Where the rows of each query start, if they stand together; else None. `over` runs a function
+    over slices of the rows.
+    """
 
     def starts(start: int, end: int) -> NDArray[np.int64]:
         """The rows that differ from the row above them, and row 0."""
         above = max(start - 1, 0)
-        changes = reduce(or_, (column[above + 1 : end].ne_missing(column[above : end - 1]) for column in ids))
+        changes = reduce(
+            or_, (column[above + 1 : end].ne_missing(column[above : end - 1]) for column in ids)
+        )
         rows = changes.arg_true().to_numpy().astype(np.int64) + above + 1
         return rows if start else np.concatenate([[0], rows])
 
@@ -232,8 +260,12 @@ def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
     return bool((hashes[1:] == hashes[:-1]).any())
 
 
-def _put_ties_in_order(row: NDArray[np.uint32], again: Booleans, frame: pl.DataFrame, table: Columns) -> None:
-    """Sort the rows that are not told apart from the row above them by the full keys, one after the other."""
+def _put_ties_in_order(
+    row: NDArray[np.uint32], again: Booleans, frame: pl.DataFrame, table: Columns
+) -> None:
+    """Sort the rows that are not told apart from the row above them by the full keys, one after the
+    other.
+    """
     tied = tied_with(again)
     group, some = np.cumsum(~again, dtype=np.uint32)[tied], row[tied]
     keys = table.order()
@@ -251,7 +283,9 @@ def _put_ties_in_order(row: NDArray[np.uint32], again: Booleans, frame: pl.DataF
 
 
 def _below(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
-    """Whole numbers that rise in the order of a sort key, from 0 on, null last; equal values share one."""
+    """Whole numbers that rise in the order of a sort key, from 0 on, null last; equal values share
+    one.
+    """
     there = key.is_not_null().to_numpy() if key.has_nulls() else None
     physical = key.to_physical()
     if physical.dtype in WIDE or not (physical.dtype.is_integer() or physical.dtype.is_float()):
@@ -279,7 +313,9 @@ def _places(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
 
 
 def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
-    """Ids that are whole numbers in a narrow range, moved to start near 0, of several columns as one; None for others."""
+    """Ids that are whole numbers in a narrow range, moved to start near 0, of several columns as
+    one; None for others.
+    """
     room = min(
         IDS_PER_ROW * ids.height, 1 << (sorts.CODE_BITS - ids.height.bit_length())
     )  # a code also holds the row number
@@ -331,24 +367,38 @@ def _by_hash(ids: pl.DataFrame) -> Queries:
 
 def hash_of(ids: pl.DataFrame) -> NDArray[np.uint64]:
     """The hash of each row."""
-    hashes: NDArray[np.uint64] = (ids.hash_rows() if ids.width > 1 else ids.to_series().hash()).to_numpy()
+    hashes: NDArray[np.uint64] = (
+        ids.hash_rows() if ids.width > 1 else ids.to_series().hash()
+    ).to_numpy()
     return hashes
 
 
 def _by_group(ids: pl.DataFrame) -> Queries:
     """Number queries by group_by."""
-    grouped = ids.lazy().with_row_index("#row").group_by(ids.columns, maintain_order=True).agg("#row").collect()
+    grouped = (
+        ids.lazy()
+        .with_row_index("#row")
+        .group_by(ids.columns, maintain_order=True)
+        .agg("#row")
+        .collect()
+    )
     row, sizes = grouped["#row"], grouped["#row"].list.len().to_numpy()
     number = np.empty(ids.height, dtype=np.uint32)
     number[exploded(row).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
     return Queries(number, row.list.first().to_numpy())
 
 
-def _by_appearance(first: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The place of each of these rows in ascending order, and the rows in that order; a flag per row is cheaper than a sort."""
+def _by_appearance(
+    first: NDArray[np.uint32], height: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The place of each of these rows in ascending order, and the rows in that order; a flag per
+    row is cheaper than a sort.
+    """
     seen = np.zeros(height, dtype=bool)
     seen[first] = True
-    return np.cumsum(seen, dtype=np.uint32)[first] - np.uint32(1), np.flatnonzero(seen).astype(np.uint32)
+    return np.cumsum(seen, dtype=np.uint32)[first] - np.uint32(1), np.flatnonzero(seen).astype(
+        np.uint32
+    )
 
 
 def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
@@ -362,7 +412,9 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
 
 
 def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats]:
-    """The labels, 0 for negative ones and null; of few different ones their places among these, and these, rising from 0; none for many."""
+    """The labels, 0 for negative ones and null; of few different ones their places among these, and
+    these, rising from 0; none for many.
+    """
     none = np.zeros(0)
     if label.dtype in WIDE or not (label.dtype.is_integer() or label.dtype.is_float()):
         label = label.cast(pl.Float64)

@@ -29,7 +29,8 @@ BUCKETS = 32
 """The number of files that rows are split into at a time."""
 
 BYTES_AT_ONCE = 10_000_000
-"""The most bytes of files that are read together: some 400,000 rows, which are one part; larger batches take longer and more memory."""
+"""The most bytes of files that are read together: some 400,000 rows, which are one part; larger
+batches take longer and more memory."""
 
 PREFIX = "rankframe-rows-"
 MARKER = "made-by-rankframe"
@@ -37,15 +38,25 @@ MARK = "rows that exceed the memory limit of process {}, started {}\n"
 """The text of the marker, which the process keeps locked."""
 
 SECONDS_OF_PAUSE, CHECKS_IN_A_ROW, MOST_CHECKS = 0.02, 25, 500
-"""A folder counts as gone after 25 checks in a row without it, 0.02 seconds apart, of at most 500 checks."""
+"""A folder counts as gone after 25 checks in a row without it, 0.02 seconds apart, of at most 500
+checks."""
 
-DISK_IS_FULL = ("no space left", "os error 28", "disk quota", "os error 122", "file too large", "os error 27")
+DISK_IS_FULL = (
+    "no space left",
+    "os error 28",
+    "disk quota",
+    "os error 122",
+    "file too large",
+    "os error 27",
+)
 """Messages of the operating system for a file that cannot grow."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder of this process, removed at the end; folders of processes that were killed are removed before."""
+    """A folder of this process, removed at the end; folders of processes that were killed are
+    removed before.
+    """
     with ExitStack() as at_end:
         try:
             root = Path(tempfile.gettempdir())
@@ -60,7 +71,9 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _marked(folder: Path) -> int:
-    """Write the marker of this process, and return the open file, which is locked until it is closed."""
+    """Write the marker of this process, and return the open file, which is locked until it is
+    closed.
+    """
     unlocked = folder / f"not-{MARKER}"
     lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
     os.write(lock, MARK.format(os.getpid(), _started("self")).encode())
@@ -71,13 +84,18 @@ def _marked(folder: Path) -> int:
 
 def _no_room(error: Exception) -> OutOfSpace:
     folder = "" if tempfile.tempdir is None else f" {str(tempfile.tempdir)!r}"
-    says = f"the rows exceed the memory limit, and the temporary folder{folder} cannot hold them ({error}); name "
+    says = (
+        f"the rows exceed the memory limit, and the temporary folder{folder} cannot hold them "
+        f"({error}); name "
+    )
     other = "another folder in the environment variable TMPDIR, or set a larger limit, as "
     return OutOfSpace(says, other, on(memory_limit="8GB"))
 
 
 def _remove_folder(folder: Path, failed: type[BaseException] | None, *_: object) -> None:
-    """Remove a folder; after an error, Polars' threads write for some more milliseconds and may create it again."""
+    """Remove a folder; after an error, Polars' threads write for some more milliseconds and may
+    create it again.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     gone = 0
     for _check in range(MOST_CHECKS if failed else 0):
@@ -88,8 +106,11 @@ def _remove_folder(folder: Path, failed: type[BaseException] | None, *_: object)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def buckets_of(rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path) -> Generator[Batch, None, None]:
-    """Yield the rows in batches of whole queries that fit `room()`; a larger query is a batch of its own.
+def buckets_of(
+    rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path
+) -> Generator[Batch, None, None]:
+    """Yield the rows in batches of whole queries that fit `room()`; a larger query is a batch of
+    its own.
 
     A batch is read, and its files are removed, when it is called. Rows of a query stay in order.
     """
@@ -113,7 +134,9 @@ def _read(paths: list[Path]) -> pl.DataFrame:
 def _split(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
-    """Yield files of whole queries, to be renamed before the next one; split a file of several queries beyond `room()` by further hash digits."""
+    """Yield files of whole queries, to be renamed before the next one; split a file of several
+    queries beyond `room()` by further hash digits.
+    """
     digits = (hash_of_query(rows, query) // BUCKETS**level % BUCKETS).alias(carried("bucket"))
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
@@ -135,17 +158,23 @@ def _split(
 
 
 def hash_of_query(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
-    """A hash of the query's key; categories by their text, as their numbers differ from batch to batch."""
+    """A hash of the query's key; categories by their text, as their numbers differ from batch to
+    batch.
+    """
     schema = rows.collect_schema()
     texts = (pl.Categorical, pl.Enum)
-    key = [pl.col(name).cast(pl.String) if schema[name] in texts else pl.col(name) for name in query]
+    key = [
+        pl.col(name).cast(pl.String) if schema[name] in texts else pl.col(name) for name in query
+    ]
     return pl.struct(x.alias(f"#{i}") for i, x in enumerate(key)).hash(seed=0)
 
 
 def _holds_several(path: Path, query: Sequence[str]) -> bool:
     """Whether a file holds several queries that digits of their hashes can tell apart."""
     rows = pl.scan_ipc(path)
-    return bool(rows.select(hash_of_query(rows, query).n_unique() > 1).collect(engine="streaming").item())
+    return bool(
+        rows.select(hash_of_query(rows, query).n_unique() > 1).collect(engine="streaming").item()
+    )
 
 
 def _size(path: Path) -> int:
@@ -174,9 +203,9 @@ def _lock(file: int) -> bool:
 def _remove_abandoned(root: Path) -> None:
     """Remove the folders of processes that were killed.
 
-    A folder that may be another's, or in use, stays: the folder and its marker must be this user's and no symlinks, the
-    marker one that we wrote since this system started, its process gone, and its lock free, which also shows processes of
-    other containers.
+    A folder that may be another's, or in use, stays: the folder and its marker must be this user's
+    and no symlinks, the marker one that we wrote since this system started, its process gone, and
+    its lock free, which also shows processes of other containers.
     """
     if not hasattr(os, "geteuid"):  # Windows has no such locks
         return
@@ -185,20 +214,31 @@ def _remove_abandoned(root: Path) -> None:
         with suppress(OSError, ValueError), ExitStack() as at_end:
             marker = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             at_end.callback(os.close, marker)
-            found = tuple((x.st_uid, stat.S_IFMT(x.st_mode)) for x in (folder.lstat(), os.fstat(marker)))
+            found = tuple(
+                (x.st_uid, stat.S_IFMT(x.st_mode)) for x in (folder.lstat(), os.fstat(marker))
+            )
             written = re.fullmatch(MARK.format(r"(\d+)", "(.*)"), os.read(marker, 1000).decode())
-            if found == own and written is not None and _is_gone(*written.groups()) and _lock(marker):
+            if (
+                found == own
+                and written is not None
+                and _is_gone(*written.groups())
+                and _lock(marker)
+            ):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_gone(process: str, started: str) -> bool:
-    """Whether a process ran since this system started, and does not run now, as far as this process sees."""
+    """Whether a process ran since this system started, and does not run now, as far as this process
+    sees.
+    """
     boot, own_boot = (x.partition(" ")[0] for x in (started, _started("self")))
     return boot == own_boot and (not started or _started(process) != started)
 
 
 def _started(process: str) -> str:
-    """The boot of the system, and the clock tick at which a process started; empty if unknown, or if there is none."""
+    """The boot of the system, and the clock tick at which a process started; empty if unknown, or
+    if there is none.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc', process, 'stat').read_text().rpartition(')')[2].split()[19]}"

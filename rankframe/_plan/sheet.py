@@ -1,4 +1,6 @@
-"""Rows of whole queries in rank order, as arrays; each column is computed when it is read, and once."""
+"""Rows of whole queries in rank order, as arrays; each column is computed when it is read, and
+once.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Places: TypeAlias = "NDArray[np.integer[Any]]"
 
 
 def are_whole(levels: Floats) -> bool:
-    """Whether the levels of labels are the whole numbers from 0 on, so that their number tells them."""
+    """Whether the levels of labels are the whole numbers from 0 on, so that their number tells
+    them.
+    """
     return len(levels) > 0 and np.array_equal(levels, np.arange(len(levels)))
 
 
@@ -47,8 +51,8 @@ class Sheet:
     given
         The columns that are there before any is computed, each made when it is read.
     places
-        The place of each row's label among the `levels`, if these are few, and its rank, 0 for a document that was not
-        retrieved, if ranks are not given; by the column of which they are.
+        The place of each row's label among the `levels`, if these are few, and its rank, 0 for a
+        document that was not retrieved, if ranks are not given; by the column of which they are.
     levels
         The different labels, rising from 0.
     longest
@@ -71,7 +75,9 @@ class Sheet:
 
     def add_up(self, name: str, nothing: float, add: np.ufunc) -> Floats:
         """The sum of a column over each query, or another total of it; null counts as `nothing`."""
-        found: Floats = add.reduceat(self.numbers(name, nothing), self.runs.starts, dtype=np.float64)
+        found: Floats = add.reduceat(
+            self.numbers(name, nothing), self.runs.starts, dtype=np.float64
+        )
         return found
 
     def numbers(self, name: str, nothing: float) -> NDArray[Any]:
@@ -91,7 +97,8 @@ class Sheet:
         """Several columns."""
         return pl.DataFrame([self.column(name).alias(name) for name in names])
 
-    # ------------------------------------------------------------------------------------------------- one column
+    # ----------------------------------------------------------------------------------------------
+    # --- one column
 
     def _make(self, name: str) -> None:
         steps = self._steps
@@ -113,24 +120,40 @@ class Sheet:
         self._columns |= found.to_dict()
 
     def _word(self, name: str) -> NDArray[Any]:
-        """The array that a word computes; of labels that are looked up, their places among the levels."""
+        """The array that a word computes; of labels that are looked up, their places among the
+        levels.
+        """
         if name not in self._words:
             word = self._steps.words[name]
             looked_up = word.axis == "label" and LABELS in self.places
-            arrays = (self._label_places(x) if looked_up else self.numbers(x, word.nothing) for x in word.of)
+            arrays = (
+                self._label_places(x) if looked_up else self.numbers(x, word.nothing)
+                for x in word.of
+            )
             self._words[name] = word.function(self.runs, *arrays)
         return self._words[name]
 
     def _label_places(self, name: str) -> Places:
         """The places of a column of labels among the levels."""
-        return self.places[name] if name in self.places else places_among(self.levels, self.numbers(name, 0.0))
+        return (
+            self.places[name]
+            if name in self.places
+            else places_among(self.levels, self.numbers(name, 0.0))
+        )
 
-    # -------------------------------------------------------------------------------------------------- look-ups
+    # ----------------------------------------------------------------------------------------------
+    # ---- look-ups
 
     @cached_property
     def depth(self) -> int:
-        """The largest rank of tables: a power of 2 where tables are kept, so that further rows find the same ones."""
-        return self.longest if self.longest > FEW_ENTRIES else int(1 << max(self.longest - 1, 0).bit_length())
+        """The largest rank of tables: a power of 2 where tables are kept, so that further rows find
+        the same ones.
+        """
+        return (
+            self.longest
+            if self.longest > FEW_ENTRIES
+            else int(1 << max(self.longest - 1, 0).bit_length())
+        )
 
     @cached_property
     def _steps(self) -> Steps:
@@ -164,7 +187,9 @@ class Sheet:
         """The table of a domain; one of few entries, which other rows have as well, is kept."""
         key, size = (domain, self.depth), self._size(domain)
         tables = (
-            self._steps.tables if (domain.label is None or self._are_known) and size <= FEW_ENTRIES else self._tables
+            self._steps.tables
+            if (domain.label is None or self._are_known) and size <= FEW_ENTRIES
+            else self._tables
         )
         if key not in tables:
             tables[key] = self._new_table(domain)
@@ -176,7 +201,9 @@ class Sheet:
         return are_whole(self.levels)
 
     def _new_table(self, domain: Domain) -> Table:
-        """The values of columns for all labels, all ranks or all pairs of them, by their own expressions."""
+        """The values of columns for all labels, all ranks or all pairs of them, by their own
+        expressions.
+        """
         wanted = self._steps.wanted[domain]
         rows = self._axes(domain).lazy()
         for columns in in_layers(behind(wanted, self._steps)):

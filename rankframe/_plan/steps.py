@@ -1,4 +1,6 @@
-"""How the columns and sums of formulas are found: looked up by label and rank, computed by a word, or by an expression on the rows."""
+"""How the columns and sums of formulas are found: looked up by label and rank, computed by a word,
+or by an expression on the rows.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ LABELS, RANKS = LABEL.meta.output_name(), RANK.meta.output_name()
 
 @dataclass(frozen=True)
 class Domain:
-    """The columns of labels and of ranks by which values are looked up; None for the one that they do not read."""
+    """The columns of labels and of ranks by which values are looked up; None for the one that they
+    do not read.
+    """
 
     label: str | None = None
     rank: str | None = None
@@ -48,7 +52,9 @@ class Table:
 
 @dataclass(frozen=True)
 class LookedUp:
-    """What may be looked up: by labels, as these have few values; by ranks, as queries are short; and by pairs of them."""
+    """What may be looked up: by labels, as these have few values; by ranks, as queries are short;
+    and by pairs of them.
+    """
 
     by_label: bool
     by_rank: bool
@@ -105,7 +111,10 @@ def _steps(needed: Needed, by: LookedUp) -> Steps:
             wanted.setdefault(domain[name], []).append(name)
     expressions = {name: x for name, x in of.items() if isinstance(x, pl.Expr)}
     words = {name: x for name, x in of.items() if isinstance(x, Word)}
-    layers = [{name: expressions[name] for name in layer if name in expressions} for layer in in_layers(on_rows)]
+    layers = [
+        {name: expressions[name] for name in layer if name in expressions}
+        for layer in in_layers(on_rows)
+    ]
     layer_of = {name: i for i, layer in enumerate(layers) for name in layer}
     return Steps(expressions, words, domain, wanted, layers, layer_of)
 
@@ -122,7 +131,9 @@ def behind(names: Sequence[str], steps: Steps) -> dict[str, pl.Expr]:
 
 
 def _domains(of: Mapping[str, pl.Expr | Word], by: LookedUp) -> dict[str, Domain]:
-    """The domain of each column that is a function of label and rank alone, and may be looked up."""
+    """The domain of each column that is a function of label and rank alone, and may be looked
+    up.
+    """
     found: dict[str, Domain] = {}
     if by.by_label:
         found[LABELS] = Domain(label=LABELS)
@@ -142,7 +153,9 @@ def _domains(of: Mapping[str, pl.Expr | Word], by: LookedUp) -> dict[str, Domain
 
 
 def _domain(x: pl.Expr, found: Mapping[str, Domain]) -> Domain | None:
-    """The domain of an expression, if each column that it reads has one, and all read the same label and the same rank."""
+    """The domain of an expression, if each column that it reads has one, and all read the same
+    label and the same rank.
+    """
     roots = x.meta.root_names()
     if not roots or any(root not in found for root in roots) or not is_by_row(x):
         return None

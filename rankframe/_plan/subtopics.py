@@ -24,9 +24,11 @@ from .rank_order import numbered
 def evaluate(
     frame: pl.DataFrame, docs: pl.DataFrame, rank: pl.Series, table: Columns, calls: Sequence[Call]
 ) -> pl.DataFrame:
-    """A row per query with a column per call, in the order in which queries first appear; of a part also the column `ROW`.
+    """A row per query with a column per call, in the order in which queries first appear; of a part
+    also the column `ROW`.
 
-    `docs` are the documents of the frame, in the order in which they first appear, and `rank` their ranks.
+    `docs` are the documents of the frame, in the order in which they first appear, and `rank` their
+    ranks.
     """
     setup = table.setup
     _refuse_ties(setup, calls[0])
@@ -45,13 +47,17 @@ def evaluate(
     is_labelled = docs.select(judgment.is_not_null().alias(HAS_LABELS.meta.output_name()))
     by_query = documents.hstack(is_labelled).group_by("#query", maintain_order=True)
     of_query = by_query.agg(n_retrieved, HAS_LABELS.any())
-    values = values_of_groups(_relevant(frame, documents, docs, table, least), needed, of_query, empty=0.0)
+    values = values_of_groups(
+        _relevant(frame, documents, docs, table, least), needed, of_query, empty=0.0
+    )
     keys = docs.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
     return keys[pl.Series(queries.first)].hstack(values)
 
 
 def _names(docs: pl.DataFrame, table: Columns) -> pl.Series:
-    """The ids of documents as they are compared; without ids, numbers of which the first is the largest."""
+    """The ids of documents as they are compared; without ids, numbers of which the first is the
+    largest.
+    """
     name = table.setup.roles.doc_name
     doc = -pl.int_range(pl.len()) if name is None else table.compared(pl.col(name))
     return docs.select(doc.alias("#doc")).to_series()
@@ -60,24 +66,39 @@ def _names(docs: pl.DataFrame, table: Columns) -> pl.Series:
 def _relevant(
     frame: pl.DataFrame, documents: pl.DataFrame, docs: pl.DataFrame, table: Columns, least: float
 ) -> pl.LazyFrame:
-    """A row for each document and subtopic with a label from `least` on, with the columns of `documents`."""
+    """A row for each document and subtopic with a label from `least` on, with the columns of
+    `documents`.
+    """
     if table.lists_subtopics:
-        rows = documents.lazy().with_columns(docs.select(table.subtopic.alias("#subtopic")).to_series())
+        rows = documents.lazy().with_columns(
+            docs.select(table.subtopic.alias("#subtopic")).to_series()
+        )
         rows = exploded(rows.filter(pl.col("#subtopic").list.len() > 0), "#subtopic")
         rows = rows.filter(pl.col("#subtopic").is_not_null())
     else:
         document = pl.Series(numbered(frame[table.key_of_documents]).number)
         weight = table.setup.roles.subtopic_weight
-        weights = [] if weight is None else [pl.col(weight).cast(pl.Float64).alias("#subtopic weight")]
-        subtopics = frame.select(table.subtopic.alias("#subtopic"), table.label.alias("#label"), *weights)
+        weights = (
+            [] if weight is None else [pl.col(weight).cast(pl.Float64).alias("#subtopic weight")]
+        )
+        subtopics = frame.select(
+            table.subtopic.alias("#subtopic"), table.label.alias("#label"), *weights
+        )
         rows = documents[document].lazy().with_columns(*subtopics)
         rows = rows.filter(pl.col("#subtopic").is_not_null() & (pl.col("#label") >= least))
-    return rows.filter(pl.col("#rank").is_not_null()) if table.setup.policies.unretrieved == "drop" else rows
+    return (
+        rows.filter(pl.col("#rank").is_not_null())
+        if table.setup.policies.unretrieved == "drop"
+        else rows
+    )
 
 
 def _refuse_ties(setup: Setup, call: Call) -> None:
     if setup.policies.tie_rule.by_label:
-        says = " orders tied documents by label, which does not say what a document adds to those above it"
+        says = (
+            " orders tied documents by label, which does not say what a document adds to those "
+            "above it"
+        )
         other = "; say another rule for ties, as in ", on(ties="doc_desc")
         raise InvalidOption(f"{call.text}: ", option(ties=setup.policies.ties), says, *other)
     if setup.policies.tie_rule.averages or setup.policies.tie_rule.shares:
@@ -97,7 +118,9 @@ def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
         if call.metric.over == "subtopics" and setup.roles.subtopic is None:
             raise without_subtopics(call)
         if call.metric.over != "documents":
-            raise InvalidOption(f"{call.text} is one value per query, not shown by document; use evaluate")
+            raise InvalidOption(
+                f"{call.text} is one value per query, not shown by document; use evaluate"
+            )
 
 
 def refuse_agreement(table: Columns) -> None:

@@ -1,4 +1,6 @@
-"""Queries that nobody judged: a call that warns of them counts them while their values are computed."""
+"""Queries that nobody judged: a call that warns of them counts them while their values are
+computed.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _counting: ContextVar[Counting | None] = ContextVar("_counting", default=None)
 
 @contextmanager
 def counting(runs: Sequence[str] = ()) -> Iterator[list[Unjudged]]:
-    """Inside, `count` appends to the list; a query of several runs, which the columns `runs` tell apart, counts once."""
+    """Inside, `count` appends to the list; a query of several runs, which the columns `runs` tell
+    apart, counts once.
+    """
     counted: list[Unjudged] = []
     token = _counting.set(Counting(counted, runs))
     try:
@@ -41,7 +45,14 @@ def counting(runs: Sequence[str] = ()) -> Iterator[list[Unjudged]]:
         _counting.reset(token)
 
 
-def count(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.DataFrame, *, by_query: bool) -> None:
+def count(
+    frame: pl.DataFrame,
+    setup: Setup,
+    calls: Sequence[Call],
+    values: pl.DataFrame,
+    *,
+    by_query: bool,
+) -> None:
     """Count the queries of a frame, and those without any label, if the call warns of them.
 
     `values` are those of the calls: a row per query if `by_query`, else per document.
@@ -52,15 +63,24 @@ def count(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.D
         one_each = by_query and len(query) == len(setup.roles.query)
         of = values.height if one_each else frame.select(query).n_unique()
         lack = _may_lack_labels(frame, setup, calls, values)
-        current.counted.append(Unjudged(_without_labels(frame, query, setup.roles.label) if lack else 0, of))
+        current.counted.append(
+            Unjudged(_without_labels(frame, query, setup.roles.label) if lack else 0, of)
+        )
 
 
-def _may_lack_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.DataFrame) -> bool:
+def _may_lack_labels(
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.DataFrame
+) -> bool:
     """Whether some labels are null, and some values of each metric that reads labels."""
-    label, reading = setup.roles.label, [call.text for call in calls if call.of_ranking and call.labels]
+    label, reading = (
+        setup.roles.label,
+        [call.text for call in calls if call.of_ranking and call.labels],
+    )
     if label not in frame.columns or not frame[label].has_nulls():
         return False
-    return bool(reading) and all(name in values.columns and values[name].has_nulls() for name in reading)
+    return bool(reading) and all(
+        name in values.columns and values[name].has_nulls() for name in reading
+    )
 
 
 def _without_labels(frame: pl.DataFrame, query: Sequence[str], label: str) -> int:

@@ -20,8 +20,9 @@ ROUNDING = 1e-9
 def values_of_rows(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per query with a Float64 column per call, in the order in which queries first appear.
 
-    An expression that adds up rows gives a query's value. One with a value per row, such as a column, has to be one value:
-    a query has one row, or, in a table of documents, the same value in all of its rows that are not null.
+    An expression that adds up rows gives a query's value. One with a value per row, such as a
+    column, has to be one value: a query has one row, or, in a table of documents, the same value in
+    all of its rows that are not null.
     """
     query, schema = list(setup.roles.query), frame.schema
     require_all(schema, [(name, "query") for name in query])
@@ -32,7 +33,9 @@ def values_of_rows(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> 
             require(schema, name, "a value")
         x = call.expressions[0]
         output_name(x, frame)
-        dtype: Any = pl.LazyFrame(schema=schema).group_by(query).agg(x.alias("#")).collect_schema()["#"]
+        dtype: Any = (
+            pl.LazyFrame(schema=schema).group_by(query).agg(x.alias("#")).collect_schema()["#"]
+        )
         n = pl.lit(1)
         if isinstance(dtype, pl.List):  # a value per row
             if x.meta.is_column():
@@ -40,9 +43,14 @@ def values_of_rows(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> 
             dtype, there = dtype.inner, x.drop_nulls()
             n, x = there.n_unique() if of_documents else x.len(), there.first()
         if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-            raise InvalidData(f"{call.text} is {dtype}, not a number; write an expression that makes one of each query")
+            raise InvalidData(
+                f"{call.text} is {dtype}, not a number; write an expression that makes one of "
+                "each query"
+            )
         found |= {call.text: x.cast(pl.Float64), f"#n {call.text}": n}
-    values = frame.lazy().group_by(query, maintain_order=True).agg(**found).collect(engine="in-memory")
+    values = (
+        frame.lazy().group_by(query, maintain_order=True).agg(**found).collect(engine="in-memory")
+    )
     for call in calls:
         _refuse(values, query, call, "values" if of_documents else "rows")
     return values.select(*query, *(call.text for call in calls))
@@ -59,25 +67,37 @@ def output_name(x: pl.Expr, frame: pl.DataFrame) -> str:
     if len(outputs) == 1:
         return outputs[0]
     raise InvalidOption(
-        f"an expression makes several columns ({', '.join(outputs)}); write an expression for each, as "
+        f"an expression makes several columns ({', '.join(outputs)}); write an expression for "
+        "each, as "
         "*(pl.col(name).mean() for name in names)"
     )
 
 
 def _refuse(values: pl.DataFrame, query: Sequence[str], call: Call, what: str) -> None:
-    """Refuse the first query with several values, or with one that is not a number within the bounds."""
+    """Refuse the first query with several values, or with one that is not a number within the
+    bounds.
+    """
     value, n = pl.col(call.text), pl.col(f"#n {call.text}")
-    low, high = (end if x is None else x for x, end in zip(call.bounds, (-math.inf, math.inf), strict=True))
-    beyond = (value < low - ROUNDING * max(1, abs(low))) | (value > high + ROUNDING * max(1, abs(high)))
+    low, high = (
+        end if x is None else x for x, end in zip(call.bounds, (-math.inf, math.inf), strict=True)
+    )
+    beyond = (value < low - ROUNDING * max(1, abs(low))) | (
+        value > high + ROUNDING * max(1, abs(high))
+    )
     for row in values.filter((n > 1) | ~value.is_finite() | beyond).head(1).iter_rows(named=True):
         whose, given = ", ".join(f"{name} {row[name]!r}" for name in query), row[call.text]
         if row[f"#n {call.text}"] > 1:
             raise InvalidData(
-                f"{whose} has {row[f'#n {call.text}']} {what} for {call.text}; name the column that distinguishes them with the "
+                f"{whose} has {row[f'#n {call.text}']} {what} for {call.text}; name the "
+                "column that distinguishes them with the "
                 "query or the run, or make one value of them by an expression",
                 Code(f"pl.col({call.columns[0]!r}).mean()", phrase=", as {}")
                 if call.expressions[0].meta.is_column()
                 else "",
             )
-        amiss = ", which is beyond its bounds" if math.isfinite(given) else "; write null for a query without a value"
+        amiss = (
+            ", which is beyond its bounds"
+            if math.isfinite(given)
+            else "; write null for a query without a value"
+        )
         raise InvalidData(f"{whose} has {given:g} for {call.text}{amiss}")

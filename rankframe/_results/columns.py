@@ -1,4 +1,6 @@
-"""The columns of results: each has one type, one head and one way to show a cell, whichever verb has it."""
+"""The columns of results: each has one type, one head and one way to show a cell, whichever verb
+has it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,20 @@ import polars as pl
 from polars import selectors as cs
 
 from ..errors import InvalidOption
-from .grid import Cell, Grid, Record, estimated, intervals_of, named, number, numbers, p_cell, p_value, percent, records
+from .grid import (
+    Cell,
+    Grid,
+    Record,
+    estimated,
+    intervals_of,
+    named,
+    number,
+    numbers,
+    p_cell,
+    p_value,
+    percent,
+    records,
+)
 
 Shows: TypeAlias = Callable[[Record, str], Cell]
 """A function that shows the value of a column in a row."""
@@ -158,7 +173,9 @@ def grid(
     names = (*words_before, *shown)
     body = [tuple(shows.get(name, words)(row, name) for name in names) for row in rows[:most]]
     own = heads or {}
-    of_figures = tuple(own[name] if name in own else COLUMNS[name].head_of(name, of.settings) for name in shown)
+    of_figures = tuple(
+        own[name] if name in own else COLUMNS[name].head_of(name, of.settings) for name in shown
+    )
     return Grid(tuple(words_before), of_figures, body, notes)
 
 
@@ -180,7 +197,11 @@ def of_summary(frame: Any, digits: int) -> Grid:
         raise InvalidOption(f"the frame has columns {there}, and is no summary; {made}")
     by = [name for name in names if name not in OF_SUMMARY]
     with_interval = set(INTERVAL) <= set(names)
-    figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
+    figures = [
+        "mean",
+        *(["interval"] if with_interval else []),
+        *(x for x in ("std", "n_queries") if x in names),
+    ]
     if any(row.get("total") is not None for row in table):
         figures.append("total")
     rows = []
@@ -194,5 +215,9 @@ def of_summary(frame: Any, digits: int) -> Grid:
                 cells.append(Cell(number(row[figure], digits)))
         rows.append(tuple(cells))
     heads = tuple(COLUMNS[figure].head_of(figure, {}) for figure in figures)
-    notes = (f"Interval: {intervals_of(row['interval'] for row in table)}.",) if "interval" in names else ()
+    notes = (
+        (f"Interval: {intervals_of(row['interval'] for row in table)}.",)
+        if "interval" in names
+        else ()
+    )
     return Grid((*by, "metric"), heads, rows, notes)

@@ -63,7 +63,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows of cells under the names of columns: words, then figures, which end at the right, then words again.
+    """Rows of cells under the names of columns: words, then figures, which end at the right, then
+    words again.
 
     The notes come below.
     """
@@ -114,7 +115,10 @@ def records(frame: Any) -> list[dict[str, Any]]:
     if hasattr(frame, "collect"):
         return list(frame.collect().to_dicts())
     names = [str(name) for name in frame.columns]
-    columns = [frame.iloc[:, i].astype(object).where(frame.iloc[:, i].notna(), None) for i in range(len(names))]
+    columns = [
+        frame.iloc[:, i].astype(object).where(frame.iloc[:, i].notna(), None)
+        for i in range(len(names))
+    ]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -130,7 +134,9 @@ def plain(value: Any) -> Any:
 
 
 def is_setting(value: object) -> bool:
-    """Whether an argument is written down with a result: a number, a text or several, and no table."""
+    """Whether an argument is written down with a result: a number, a text or several, and no
+    table.
+    """
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and is_setting(x) for key, x in value.items())
     if isinstance(value, (list, tuple)):
@@ -148,7 +154,9 @@ def in_words(metric: str) -> str:
 
 
 def _calls(metric: str) -> Sequence[Call]:
-    """The call that a text names; none of an expression, or of a user's metric that was unregistered in the meantime."""
+    """The call that a text names; none of an expression, or of a user's metric that was
+    unregistered in the meantime.
+    """
     try:
         return parse(metric)[:1]
     except RankframeError:
@@ -168,7 +176,9 @@ def name_of(value: object) -> str:
 
 
 def named(row: Record, *columns: str) -> list[Cell]:
-    return [Cell(name_of(in_words(row[name]) if name == "metric" else row[name])) for name in columns]
+    return [
+        Cell(name_of(in_words(row[name]) if name == "metric" else row[name])) for name in columns
+    ]
 
 
 def numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
@@ -184,7 +194,9 @@ def estimated(row: Record, name: str) -> Cell:
 
 
 def p_cell(row: Record, corrected: bool = False) -> str:
-    """The p-value; of one that is `corrected`, the plain one, with which the interval agrees, and the adjusted one."""
+    """The p-value; of one that is `corrected`, the plain one, with which the interval agrees, and
+    the adjusted one.
+    """
     if row["p_adjusted"] is None:
         return ""
     adjusted = p_value(row["p_adjusted"])
@@ -202,7 +214,9 @@ def with_intervals(ci: float | None, how: str) -> str:
 
 
 def left_out(of: Any, rows: Sequence[Record], most: int | None) -> list[str]:
-    """A line on the rows that are not shown, and one with the code that collects the tables of a LazyFrame's result."""
+    """A line on the rows that are not shown, and one with the code that collects the tables of a
+    LazyFrame's result.
+    """
     first, *others = (f".{name}" for name in of.tables)
     cut = most is not None and len(rows) > most
     more = [f"The first {most} of {len(rows):,} rows; {first} has all."] * cut

@@ -29,7 +29,8 @@ MOST_ROWS = 30
 
 
 class Result(ABC, Generic[R_co]):
-    """Tables of the caller's kind, with the settings that made them; the fields that hold them are annotated ``R_co``.
+    """Tables of the caller's kind, with the settings that made them; the fields that hold them are
+    annotated ``R_co``.
 
     Attributes
     ----------
@@ -42,7 +43,9 @@ class Result(ABC, Generic[R_co]):
     @property
     def tables(self) -> dict[str, R_co]:
         """The tables by name, the main one first."""
-        return {x.name: getattr(self, x.name) for x in fields(cast("Any", self)) if x.type == "R_co"}
+        return {
+            x.name: getattr(self, x.name) for x in fields(cast("Any", self)) if x.type == "R_co"
+        }
 
     @abstractmethod
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
@@ -57,7 +60,9 @@ class Result(ABC, Generic[R_co]):
         return self.grids(None)[0]
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
-        """The sentences and the grids in the order of a display, with at most so many rows of a table."""
+        """The sentences and the grids in the order of a display, with at most so many rows of a
+        table.
+        """
         return [self.sentences(quotes_of(how)), *self.grids(most)]
 
     def __repr__(self) -> str:
@@ -67,18 +72,29 @@ class Result(ABC, Generic[R_co]):
         return render(self, "html", MOST_ROWS)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The main table as an Arrow stream, which Polars, pandas, DuckDB and PyArrow read; a LazyFrame is collected."""
+        """The main table as an Arrow stream, which Polars, pandas, DuckDB and PyArrow read; a
+        LazyFrame is collected.
+        """
         main: Any = next(iter(self.tables.values()))
-        return (main.collect() if hasattr(main, "collect") else main).__arrow_c_stream__(requested_schema)
+        return (main.collect() if hasattr(main, "collect") else main).__arrow_c_stream__(
+            requested_schema
+        )
 
     @called_by_users
     def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
-        """A table in Markdown; of a comparison a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
+        """A table in Markdown; of a comparison a row per run, the best in bold; see
+        :func:`rankframe.report.markdown`.
+        """
         return markdown(self.grid(digits, alpha))
 
     @called_by_users
     def to_latex(
-        self, *, digits: Digits = 3, alpha: Level = 0.05, caption: str | None = None, label: str | None = None
+        self,
+        *,
+        digits: Digits = 3,
+        alpha: Level = 0.05,
+        caption: str | None = None,
+        label: str | None = None,
     ) -> str:
         """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
         return latex(self.grid(digits, alpha), caption, label)
@@ -90,7 +106,10 @@ class Result(ABC, Generic[R_co]):
 
     def to_dict(self) -> dict[str, Any]:
         """The settings, and the main table row by row, as JSON can hold them."""
-        return {"settings": plain(self.settings), "table": plain(records(next(iter(self.tables.values()))))}
+        return {
+            "settings": plain(self.settings),
+            "table": plain(records(next(iter(self.tables.values())))),
+        }
 
 
 def render(of: object, how: Format, most: int | None = None) -> str:
@@ -101,8 +120,9 @@ def render(of: object, how: Format, most: int | None = None) -> str:
     of
         The result or frame.
     how
-        ``"text"`` for a terminal, ``"html"`` or ``"markdown"`` with the result's sentences, ``"latex"`` for its table, or ``"json"``:
-        the settings and the main table of a result, the rows of a frame.
+        ``"text"`` for a terminal, ``"html"`` or ``"markdown"`` with the result's sentences,
+        ``"latex"`` for its table, or ``"json"``: the settings and the main table of a result, the
+        rows of a frame.
     most
         The number of rows that are shown of a table; ``None`` for all. LaTeX and JSON have all.
 
@@ -113,7 +133,9 @@ def render(of: object, how: Format, most: int | None = None) -> str:
     """
     check("how", how, Format)
     if how == "json":
-        return json.dumps(of.to_dict() if isinstance(of, Result) else plain(records(of)), allow_nan=False)
+        return json.dumps(
+            of.to_dict() if isinstance(of, Result) else plain(records(of)), allow_nan=False
+        )
     if how == "latex":
         return latex(grid_of(of))
     if isinstance(of, Result):
@@ -140,7 +162,11 @@ def _html(block: Block) -> str:
 
 
 def _markdown(block: Block) -> str:
-    return markdown(block) if isinstance(block, Grid) else "\n\n".join(f"**{markdown_text(line)}**" for line in block)
+    return (
+        markdown(block)
+        if isinstance(block, Grid)
+        else "\n\n".join(f"**{markdown_text(line)}**" for line in block)
+    )
 
 
 WRITERS: Mapping[str, tuple[Callable[[Block], str], str]]

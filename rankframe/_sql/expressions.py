@@ -30,7 +30,14 @@ SMALLEST_LOGARITHM = -700
 MOST_LISTED = 200
 """The longest list of numbers that a statement spells out."""
 
-COMPARISONS = {"Eq": exp.EQ, "NotEq": exp.NEQ, "Lt": exp.LT, "LtEq": exp.LTE, "Gt": exp.GT, "GtEq": exp.GTE}
+COMPARISONS = {
+    "Eq": exp.EQ,
+    "NotEq": exp.NEQ,
+    "Lt": exp.LT,
+    "LtEq": exp.LTE,
+    "Gt": exp.GT,
+    "GtEq": exp.GTE,
+}
 SAME = ("EqValidity", "NotEqValidity")
 CONNECTORS = {"And": exp.and_, "LogicalAnd": exp.and_, "Or": exp.or_, "LogicalOr": exp.or_}
 
@@ -52,7 +59,8 @@ class Sql:
     low
         A lower bound.
     exact
-        Whether it is made of literals, whole numbers and columns of the caller's alone, which may be no floats.
+        Whether it is made of literals, whole numbers and columns of the caller's alone, which may
+        be no floats.
     window
         Whether it contains a window.
     """
@@ -78,7 +86,11 @@ class Sql:
     def as_float(self) -> Sql:
         """The number, of a float's type."""
         x = self.number
-        return replace(x, tree=exp.cast(x.tree, "double"), exact=False) if x.exact and x.kind == "number" else x
+        return (
+            replace(x, tree=exp.cast(x.tree, "double"), exact=False)
+            if x.exact and x.kind == "number"
+            else x
+        )
 
     @property
     def truth(self) -> Tree:
@@ -115,14 +127,26 @@ def literal(value: object) -> Sql:
     if not isinstance(value, (int, float)) or math.isnan(value):
         raise NoSql(f"it holds {value!r}")
     size = abs(float(value))
-    text = HUGE if math.isinf(size) else str(int(size)) if size.is_integer() and size < 1e15 else repr(size)
+    text = (
+        HUGE
+        if math.isinf(size)
+        else str(int(size))
+        if size.is_integer() and size < 1e15
+        else repr(size)
+    )
     tree = exp.Literal.number(text)
     return Sql(exp.Neg(this=tree) if value < 0 else tree, null=False, low=float(value), exact=True)
 
 
 def either(one: Tree | None, other: Tree | None) -> Tree | None:
     """Either of two conditions; None for one that never holds."""
-    return one or other if one is None or other is None else one if one == other else exp.or_(one, other)
+    return (
+        one or other
+        if one is None or other is None
+        else one
+        if one == other
+        else exp.or_(one, other)
+    )
 
 
 def is_null(tree: Tree) -> Tree:
@@ -137,8 +161,13 @@ def there(tree: Tree) -> Tree:
 
 def case(*branches: tuple[Tree, object], otherwise: object) -> exp.Case:
     """CASE WHEN ... THEN ... ELSE ... END."""
-    ifs = [exp.If(this=condition.copy(), true=exp.convert(value, copy=True)) for condition, value in branches]
-    return exp.Case(ifs=ifs, default=None if otherwise is None else exp.convert(otherwise, copy=True))
+    ifs = [
+        exp.If(this=condition.copy(), true=exp.convert(value, copy=True))
+        for condition, value in branches
+    ]
+    return exp.Case(
+        ifs=ifs, default=None if otherwise is None else exp.convert(otherwise, copy=True)
+    )
 
 
 def flag(condition: Tree | None) -> Tree:
@@ -152,9 +181,13 @@ def filled(tree: Tree, other: object) -> Tree:
 
 
 def operation(kind: type[exp.Binary], x: Tree, y: Tree) -> exp.Binary:
-    """An operation, with operands in parentheses: sqlglot's own operators write a - (b - c) without them."""
+    """An operation, with operands in parentheses: sqlglot's own operators write a - (b - c) without
+    them.
+    """
     one, other = (
-        exp.paren(z) if isinstance(z, (exp.Binary, exp.Unary)) and not isinstance(z, exp.Paren) else z.copy()
+        exp.paren(z)
+        if isinstance(z, (exp.Binary, exp.Unary)) and not isinstance(z, exp.Paren)
+        else z.copy()
         for z in (x, y)
     )
     return kind(this=one, expression=other)
@@ -167,7 +200,8 @@ def quotient(x: Tree, y: Tree) -> Tree:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------- reading
+# --------------------------------------------------------------------------------------------------
+# -- reading
 
 
 @dataclass(frozen=True)
@@ -183,7 +217,8 @@ class Reader:
     order
         The key that orders the rows of a window.
     lifted
-        Makes a column of an earlier step of a value, since a window cannot stand within another one.
+        Makes a column of an earlier step of a value, since a window cannot stand within another
+        one.
     underflows
         Whether a power too small for a float is an error.
     """
@@ -208,7 +243,9 @@ class Reader:
         read = getattr(self, f"_{kind.lower()}", None)
         if read is None:
             python = kind == "AnonymousFunction"
-            raise NoSql("it calls a function of Python" if python else f"Polars' node {kind!r} is not known")
+            raise NoSql(
+                "it calls a function of Python" if python else f"Polars' node {kind!r} is not known"
+            )
         found: Sql = read(of, window)
         return found
 
@@ -240,7 +277,11 @@ class Reader:
         if op == "Minus":
             return made(operation(exp.Sub, x.tree, y.tree), x, y)
         if op == "Multiply":
-            low = x.low * y.low if min(x.low, y.low) >= 0 and math.isfinite(x.low * y.low) else -math.inf
+            low = (
+                x.low * y.low
+                if min(x.low, y.low) >= 0 and math.isfinite(x.low * y.low)
+                else -math.inf
+            )
             return made(operation(exp.Mul, x.tree, y.tree), x, y, low=low)
         found = divided(x, y)
         if op in ("TrueDivide", "Divide"):
@@ -249,7 +290,11 @@ class Reader:
         if op == "FloorDivide":
             return replace(found, tree=whole)
         if op == "Modulus":
-            return replace(found, tree=operation(exp.Sub, x.tree, operation(exp.Mul, y.tree, whole)), low=-math.inf)
+            return replace(
+                found,
+                tree=operation(exp.Sub, x.tree, operation(exp.Mul, y.tree, whole)),
+                low=-math.inf,
+            )
         raise NoSql(f"Polars' operator {op!r} is not known")
 
     def _ternary(self, of: Node, window: Window | None) -> Sql:
@@ -267,7 +312,9 @@ class Reader:
         values = [x if kind == "text" else x.number for x in values]
 
         def chosen(trees: Sequence[Tree]) -> Tree:
-            return case(*zip([x.truth for x in conditions], trees, strict=False), otherwise=trees[-1])
+            return case(
+                *zip([x.truth for x in conditions], trees, strict=False), otherwise=trees[-1]
+            )
 
         tree, nan = chosen([x.tree for x in values]), None
         if any(x.nan is not None for x in values):
@@ -281,7 +328,10 @@ class Reader:
     def _nan_filled(self, of: Node, window: Window | None) -> Sql | None:
         """The value of `fill_nan`; None for another choice."""
         given = {"input": [of["truthy"]]}
-        parts = [{"Function": {**given, "function": {"Boolean": name}}} for name in ("IsNotNan", "IsNull")]
+        parts = [
+            {"Function": {**given, "function": {"Boolean": name}}}
+            for name in ("IsNotNan", "IsNull")
+        ]
         if of["predicate"] != {"BinaryExpr": {"left": parts[0], "op": "Or", "right": parts[1]}}:
             return None
         x, other = self.node(of["truthy"], window), self.node(of["falsy"], window)
@@ -301,7 +351,10 @@ class Reader:
         if name not in FUNCTIONS:
             raise NoSql(f"Polars' function {name!r} is not known")
         constants = CONSTANTS.get(name, ())
-        given = [value_of(x) if i in constants else self.node(x, window) for i, x in enumerate(of["input"])]
+        given = [
+            value_of(x) if i in constants else self.node(x, window)
+            for i, x in enumerate(of["input"])
+        ]
         return FUNCTIONS[name](self, given, options)
 
     def _over(self, of: Node, _: Window | None) -> Sql:
@@ -314,14 +367,21 @@ class Reader:
         name, node = next(iter(of.items()))
         return self._of_rows(f"Agg{name}", {}, [node.get("input", node)], window)
 
-    def _of_rows(self, name: str, options: Node, inputs: Sequence[Node], window: Window | None) -> Sql:
+    def _of_rows(
+        self, name: str, options: Node, inputs: Sequence[Node], window: Window | None
+    ) -> Sql:
         """A function that looks at several rows."""
         if window is None:
             raise NoSql("it looks at the rows of all queries")
         if name not in WINDOWS or (isinstance(options, dict) and options.get("reverse")):
             raise NoSql(f"Polars' {name} is not known" + " up the rows" * (name in WINDOWS))
         x = self.node(inputs[0], window)
-        found = WINDOWS[name](window, (self.lifted(x) if x.window else x).number, options, [*map(value_of, inputs[1:])])
+        found = WINDOWS[name](
+            window,
+            (self.lifted(x) if x.window else x).number,
+            options,
+            [*map(value_of, inputs[1:])],
+        )
         return replace(found, window=True)
 
 
@@ -346,7 +406,9 @@ def is_constant(node: Node) -> bool:
         "Ternary": ("predicate", "truthy", "falsy"),
         "Alias": (0,),
     }
-    return kind == "Literal" or (kind in parts and all(is_constant(of[part]) for part in parts[kind]))
+    return kind == "Literal" or (
+        kind in parts and all(is_constant(of[part]) for part in parts[kind])
+    )
 
 
 def value_of(node: Node) -> Any:
@@ -385,7 +447,9 @@ def compared(op: str, x: Sql, y: Sql) -> Sql:
         return made(operation(COMPARISONS[op], x.tree, y.tree), x, y, kind="truth")
     same = x.tree.eq(y.tree)
     if x.null or y.null:
-        same = case((exp.or_(same, exp.and_(is_null(x.tree), is_null(y.tree))), 1), otherwise=0).eq(1)
+        same = case((exp.or_(same, exp.and_(is_null(x.tree), is_null(y.tree))), 1), otherwise=0).eq(
+            1
+        )
     return made(same if op == "EqValidity" else exp.not_(same), x, y, kind="truth", null=False)
 
 
@@ -393,11 +457,14 @@ def divided(x: Sql, y: Sql) -> Sql:
     """X / y, null where y is 0 and Polars has NaN."""
     x = x.as_float if y.exact else x
     over = y.tree if y.low > 0 else exp.Nullif(this=y.tree, expression=exp.convert(0))
-    found = made(quotient(x.tree, over), x, y, low=0.0 if min(x.low, y.low) >= 0 else -math.inf, exact=False)
+    found = made(
+        quotient(x.tree, over), x, y, low=0.0 if min(x.low, y.low) >= 0 else -math.inf, exact=False
+    )
     return found if y.low > 0 else replace(found, nan=either(found.nan, y.tree.eq(0)))
 
 
-# ------------------------------------------------------------------------------------------- functions, row by row
+# -------------------------------------------------------------------------------------------
+# functions, row by row
 
 Arguments: TypeAlias = Sequence[Any]
 OfRow: TypeAlias = Callable[[Reader, Arguments, Node], Sql]
@@ -406,7 +473,9 @@ Numbers: TypeAlias = Sequence[Sql]
 
 def _made_by(kind: Callable[..., Tree], low: Callable[[float], float]) -> OfRow:
     """A function of one number."""
-    return lambda _, given, __: replace(given[0].number, tree=kind(this=given[0].number.tree), low=low(given[0].low))
+    return lambda _, given, __: replace(
+        given[0].number, tree=kind(this=given[0].number.tree), low=low(given[0].low)
+    )
 
 
 def _log(_: Reader, given: Arguments, __: Node) -> Sql:
@@ -417,7 +486,9 @@ def _log(_: Reader, given: Arguments, __: Node) -> Sql:
         tree, nan = case((tree > 0, tree), otherwise=None), either(nan, tree <= 0)
     tree = exp.Ln(this=tree)
     tree = tree if base == 1 else quotient(tree, literal(base).tree)
-    return replace(x, tree=tree, nan=nan, low=math.log(x.low) / base if x.low > 0 and base > 0 else -math.inf)
+    return replace(
+        x, tree=tree, nan=nan, low=math.log(x.low) / base if x.low > 0 and base > 0 else -math.inf
+    )
 
 
 def _power(reader: Reader, given: Arguments, _: Node) -> Sql:
@@ -425,7 +496,13 @@ def _power(reader: Reader, given: Arguments, _: Node) -> Sql:
     x: Sql = given[1].number
     if x.tree == exp.convert(2):
         return replace(base, tree=operation(exp.Mul, base.tree, base.tree), low=0.0)
-    low = base.low**x.low if base.low >= 1 and 0 <= x.low < 1000 else math.ulp(0) if base.low > 0 else -math.inf
+    low = (
+        base.low**x.low
+        if base.low >= 1 and 0 <= x.low < 1000
+        else math.ulp(0)
+        if base.low > 0
+        else -math.inf
+    )
     tree: Tree = exp.Pow(this=base.tree, expression=x.tree)
     if reader.underflows and 0 < base.low < 1:
         most = math.floor(SMALLEST_LOGARITHM / math.log(base.low))
@@ -436,9 +513,13 @@ def _power(reader: Reader, given: Arguments, _: Node) -> Sql:
 def _clip(_: Reader, given: Numbers, options: Node) -> Sql:
     found, *bounds = [y.number for y in given]
     low = found.low
-    for has, bound, beyond in zip(("has_min", "has_max"), (bounds[0], bounds[-1]), (exp.LT, exp.GT), strict=True):
+    for has, bound, beyond in zip(
+        ("has_min", "has_max"), (bounds[0], bounds[-1]), (exp.LT, exp.GT), strict=True
+    ):
         if options[has]:  # null stays null
-            tree = case((operation(beyond, found.tree, bound.tree), bound.tree), otherwise=found.tree)
+            tree = case(
+                (operation(beyond, found.tree, bound.tree), bound.tree), otherwise=found.tree
+            )
             low = max(low, bound.low) if beyond is exp.LT else min(low, bound.low)
             found = made(tree, found, bound, low=low)
     return found
@@ -455,9 +536,13 @@ def _extreme(better: type[exp.Binary]) -> OfRow:
         chosen = exp.or_(is_null(y.tree), chosen) if y.may_be_null else chosen
         low = min(x.low, y.low) if better is exp.LT else max(x.low, y.low)
         nan = None if x.nan is None or y.nan is None else exp.and_(x.nan, y.nan)
-        return made(case((chosen, x.tree), otherwise=y.tree), x, y, low=low, null=x.null and y.null, nan=nan)
+        return made(
+            case((chosen, x.tree), otherwise=y.tree), x, y, low=low, null=x.null and y.null, nan=nan
+        )
 
-    return lambda _, given, __: reduce(choose, sorted((x.number for x in given), key=lambda x: x.may_be_null))
+    return lambda _, given, __: reduce(
+        choose, sorted((x.number for x in given), key=lambda x: x.may_be_null)
+    )
 
 
 def _coalesce(_: Reader, given: Numbers, __: Node) -> Sql:
@@ -465,9 +550,13 @@ def _coalesce(_: Reader, given: Numbers, __: Node) -> Sql:
     for other in others:
         if found.null:
             tree = filled(found.tree, other.tree)
-            tree = tree if found.nan is None else case((found.nan, exp.null()), otherwise=tree)  # NaN is a value
+            tree = (
+                tree if found.nan is None else case((found.nan, exp.null()), otherwise=tree)
+            )  # NaN is a value
             low = min(found.low, other.low)
-            found = made(tree, found, other, kind=found.kind, low=low, null=other.null, nan=found.nan)
+            found = made(
+                tree, found, other, kind=found.kind, low=low, null=other.null, nan=found.nan
+            )
     if given[0].kind == "truth" and given[-1].kind == "truth":
         return made(found.tree.eq(1), found, kind="truth")
     return found
@@ -504,7 +593,9 @@ def _replaced(_: Reader, given: Arguments, __: Node) -> Sql:
     x, old, new, *default = given
     if not default:
         raise NoSql("replace_strict has no default")
-    known = [(x.tree.eq(literal(was).tree), literal(now).tree) for was, now in zip(old, new, strict=True)]
+    known = [
+        (x.tree.eq(literal(was).tree), literal(now).tree) for was, now in zip(old, new, strict=True)
+    ]
     rest = literal(default[0])
     tree = case(*known, otherwise=rest.tree) if known else rest.tree
     return made(tree, x, rest, null=rest.null, low=min([rest.low, *new]), exact=True)
@@ -516,7 +607,11 @@ def _connected(connect: Callable[..., Tree]) -> OfRow:
 
 def _horizontal_sum(reader: Reader, given: Arguments, _: Node) -> Sql:
     parts = [_coalesce(reader, [x.number, literal(0)], {}) for x in given]
-    return made(reduce(partial(operation, exp.Add), [x.tree for x in parts]), *parts, low=sum(x.low for x in parts))
+    return made(
+        reduce(partial(operation, exp.Add), [x.tree for x in parts]),
+        *parts,
+        low=sum(x.low for x in parts),
+    )
 
 
 def _rounded(_: Reader, given: Arguments, options: Node) -> Sql:
@@ -539,7 +634,9 @@ def _listed(_: Reader, given: Arguments, __: Node) -> Sql:
     if len(values) > MOST_LISTED:
         raise NoSql(f"it looks up one of {len(values):,} numbers")
     places = [(place.tree.eq(i), literal(value).tree) for i, value in enumerate(values)]
-    return made(case(*places, otherwise=None), place, null=True, exact=True, low=min(values, default=0.0))
+    return made(
+        case(*places, otherwise=None), place, null=True, exact=True, low=min(values, default=0.0)
+    )
 
 
 def _sliced(_: Reader, given: Arguments, __: Node) -> Sql:
@@ -552,7 +649,9 @@ def _joined(_: Reader, given: Arguments, options: Node) -> Sql:
     if options["delimiter"] or not options["ignore_nulls"]:
         raise NoSql("it joins texts with a delimiter or with nulls")
     parts = [filled(x.tree, exp.Literal.string("")) for x in given]
-    tree = parts[0] if len(parts) == 1 else exp.Concat(expressions=parts, safe=False, coalesce=False)
+    tree = (
+        parts[0] if len(parts) == 1 else exp.Concat(expressions=parts, safe=False, coalesce=False)
+    )
     return made(tree, *given, kind="text", null=False)
 
 
@@ -573,7 +672,8 @@ FUNCTIONS: Mapping[str, OfRow] = {
 }  # fmt: skip
 """The functions that look at one row, by their names in Polars."""
 
-# -------------------------------------------------------------------------------------------------- windows
+# --------------------------------------------------------------------------------------------------
+# windows
 
 
 @dataclass(frozen=True)
@@ -583,14 +683,26 @@ class Window:
     partition: Sequence[Tree]
     order: Tree | None
 
-    def over(self, function: Tree, frame: str = "", keys: Sequence[Tree] = (), *, ordered: bool = False) -> Tree:
-        """The function over the rows; in their order with `keys`, if `ordered`, or with the `frame` ``"so far"``."""
-        own = [exp.Ordered(this=self.order)] if self.order is not None and (frame or keys or ordered) else []
+    def over(
+        self, function: Tree, frame: str = "", keys: Sequence[Tree] = (), *, ordered: bool = False
+    ) -> Tree:
+        """The function over the rows; in their order with `keys`, if `ordered`, or with the `frame`
+        ``"so far"``.
+        """
+        own = (
+            [exp.Ordered(this=self.order)]
+            if self.order is not None and (frame or keys or ordered)
+            else []
+        )
         spec = None
         if frame and own:
-            spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
+            spec = exp.WindowSpec(
+                kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"
+            )
         order = exp.Order(expressions=[*keys, *own]) if keys or own else None
-        return exp.Window(this=function, partition_by=list(self.partition), order=order, spec=spec).copy()
+        return exp.Window(
+            this=function, partition_by=list(self.partition), order=order, spec=spec
+        ).copy()
 
     def nan(self, x: Sql, frame: str) -> Tree | None:
         """Whether one of the rows is NaN."""
@@ -616,7 +728,9 @@ def _total(frame: str) -> OfRows:
 
 def _best(kind: type[exp.AggFunc], frame: str) -> OfRows:
     def read(window: Window, x: Sql, _: Node, __: Arguments) -> Sql:
-        return replace(x, tree=_where_there(window.over(kind(this=x.tree), frame), x, frame), nan=None)
+        return replace(
+            x, tree=_where_there(window.over(kind(this=x.tree), frame), x, frame), nan=None
+        )
 
     return read
 
@@ -625,7 +739,9 @@ def _product(window: Window, x: Sql, _: Node, __: Arguments) -> Sql:
     """EXP(SUM(LN(x))), with zeros and signs counted apart."""
     so_far = partial(window.over, frame="so far")
     size = exp.Abs(this=x.tree) if x.low < 0 else x.tree
-    summed = filled(so_far(exp.Sum(this=exp.Ln(this=case((x.tree.neq(0), size), otherwise=None)))), 0)
+    summed = filled(
+        so_far(exp.Sum(this=exp.Ln(this=case((x.tree.neq(0), size), otherwise=None)))), 0
+    )
     least = literal(SMALLEST_LOGARITHM).tree
     tree: Tree = exp.Exp(this=case((summed < least, least), otherwise=summed))
     if x.low < 0:
@@ -633,15 +749,21 @@ def _product(window: Window, x: Sql, _: Node, __: Arguments) -> Sql:
         tree = case((half.neq(exp.Floor(this=half)), exp.Neg(this=tree)), otherwise=tree)
     tree = case((so_far(exp.Max(this=flag(x.tree.eq(0)))).eq(1), 0), otherwise=tree)
     nan = window.nan(x, "so far")
-    return Sql(_where_there(tree, x, "so far"), null=x.null, nan=nan, low=0.0 if x.low >= 0 else -math.inf)
+    return Sql(
+        _where_there(tree, x, "so far"), null=x.null, nan=nan, low=0.0 if x.low >= 0 else -math.inf
+    )
 
 
 def _shifted(window: Window, x: Sql, _: Node, rest: Arguments) -> Sql:
-    """The value of a row above or below; `end` beyond the last, which not all dialects take as an argument of LAG."""
+    """The value of a row above or below; `end` beyond the last, which not all dialects take as an
+    argument of LAG.
+    """
     step, end = rest[0], literal(rest[1]).as_float if len(rest) > 1 else None
     kind = exp.Lag if step > 0 else exp.Lead
 
-    def moved(tree: Tree) -> Tree:  # the cast lets it be null in ClickHouse, where it would be 0 beyond the last row
+    def moved(
+        tree: Tree,
+    ) -> Tree:  # the cast lets it be null in ClickHouse, where it would be 0 beyond the last row
         function = kind(this=exp.cast(tree, "double"), offset=exp.convert(abs(int(step))))
         return window.over(function, ordered=True)
 
@@ -650,7 +772,12 @@ def _shifted(window: Window, x: Sql, _: Node, rest: Arguments) -> Sql:
         beyond = is_null(moved(exp.convert(1)))
         tree = case((beyond, end.tree), otherwise=tree) if x.may_be_null else filled(tree, end.tree)
     nan = None if x.nan is None else filled(moved(flag(x.nan)), 0).eq(1)
-    return Sql(tree, null=x.null or end is None, nan=nan, low=-math.inf if end is None else min(x.low, end.low))
+    return Sql(
+        tree,
+        null=x.null or end is None,
+        nan=nan,
+        low=-math.inf if end is None else min(x.low, end.low),
+    )
 
 
 def _ranked(window: Window, x: Sql, options: Node, _: Arguments) -> Sql:
@@ -665,11 +792,18 @@ def _ranked(window: Window, x: Sql, options: Node, _: Arguments) -> Sql:
     if method not in functions:
         raise NoSql(f"ranks of the kind {method!r} are not known")
     rows = window if method == "Ordinal" else replace(window, order=None)
-    return Sql(_where_there(rows.over(functions[method], keys=keys), x, "so far"), null=x.null, low=1.0, exact=True)
+    return Sql(
+        _where_there(rows.over(functions[method], keys=keys), x, "so far"),
+        null=x.null,
+        low=1.0,
+        exact=True,
+    )
 
 
 def _at_end(*, last: bool) -> OfRows:
-    """The first value; the last one is the first from below, as MariaDB gives LAST_VALUE of another partition."""
+    """The first value; the last one is the first from below, as MariaDB gives LAST_VALUE of another
+    partition.
+    """
 
     def read(window: Window, x: Sql, _: Node, __: Arguments) -> Sql:
         keys = [exp.Ordered(this=window.order, desc=last)]
@@ -677,13 +811,17 @@ def _at_end(*, last: bool) -> OfRows:
         def first(tree: Tree) -> Tree:
             return replace(window, order=None).over(exp.FirstValue(this=tree), keys=keys)
 
-        return replace(x, tree=first(x.tree), nan=None if x.nan is None else first(flag(x.nan)).eq(1))
+        return replace(
+            x, tree=first(x.tree), nan=None if x.nan is None else first(flag(x.nan)).eq(1)
+        )
 
     return read
 
 
 def _count(frame: str) -> OfRows:
-    return lambda window, x, _, __: Sql(window.over(exp.Count(this=x.tree), frame), null=False, low=0.0, exact=True)
+    return lambda window, x, _, __: Sql(
+        window.over(exp.Count(this=x.tree), frame), null=False, low=0.0, exact=True
+    )
 
 
 def _mean(window: Window, x: Sql, _: Node, __: Arguments) -> Sql:

@@ -1,4 +1,6 @@
-"""The columns and sums that formulas need, in SQL: columns in the order in which they are made of each other, then sums."""
+"""The columns and sums that formulas need, in SQL: columns in the order in which they are made of
+each other, then sums.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,15 @@ from .ranked import Ranks, Step, named
 from .words import NO_SQL, NoSql, WindowRows
 
 OWN = ""
-"""The order of the ranking, among the orders in which rows stand; the others are keys of sorted rows."""
+"""The order of the ranking, among the orders in which rows stand; the others are keys of sorted
+rows."""
 
 
 @dataclass
 class Entry:
-    """A column of a plan in SQL; `order` is that of its rows, None if all rows of a query have one value."""
+    """A column of a plan in SQL; `order` is that of its rows, None if all rows of a query have one
+    value.
+    """
 
     value: Sql
     order: str | None = OWN
@@ -57,7 +62,9 @@ class Query:
     def __post_init__(self) -> None:
         self.needed = self._run()
         self._columns = {**self.needed.source, **self.needed.early}
-        self._columns |= {name: x for layer in in_layers(self.needed.late) for name, x in layer.items()}
+        self._columns |= {
+            name: x for layer in in_layers(self.needed.late) for name, x in layer.items()
+        }
         reads = [name for x in self.needed.source.values() for name in x.meta.root_names()]
         self.ranks.carried = {name: f"x_{i}" for i, name in enumerate(dict.fromkeys(reads), 1)}
         self._entries = {
@@ -68,11 +75,18 @@ class Query:
             "#given": Entry(Sql(exp.column(self.ranks.given_grade))),
             "#score": Entry(Sql(exp.column("score"))),
             "#largest": Entry(Sql(exp.column("top"), null=False, low=0.0), None),
-            **{name: Entry(Sql(exp.column(own), exact=True)) for name, own in self.ranks.carried.items()},
+            **{
+                name: Entry(Sql(exp.column(own), exact=True))
+                for name, own in self.ranks.carried.items()
+            },
         }
         underflows = self.ranks.warehouse.underflows
         self._reader = Reader(
-            self._found, self._partition, lambda: exp.column(self._order or "place"), self._lift, underflows
+            self._found,
+            self._partition,
+            lambda: exp.column(self._order or "place"),
+            self._lift,
+            underflows,
         )
 
     def _run(self) -> Needed:
@@ -83,7 +97,9 @@ class Query:
             with _Refusing(self, call.text):
                 if needs := ["subtopic"] * (call.metric.over == "subtopics") + [*call.metric.needs]:
                     raise NoSql(f"it reads {', '.join(NO_SQL.get(role, role) for role in needs)}")
-                needed.values[call.text] = call.value(ranking, self.ranks.setup.policies.no_relevant)
+                needed.values[call.text] = call.value(
+                    ranking, self.ranks.setup.policies.no_relevant
+                )
         needed.settle()
         return needed
 
@@ -96,7 +112,10 @@ class Query:
         work += [(x, _bound(self._total, x, of, exp.Sum)) for x, of in needed.sums.items()]
         work += [(x, _bound(self._total, x, of, exp.Max)) for x, of in needed.maxima.items()]
         work += [(x, _bound(self._total, x, pl.col(x), exp.Max)) for x in needed.constant]
-        work += [("", _bound(self._refuse, message, fault.rows)) for message, fault in needed.refused.items()]
+        work += [
+            ("", _bound(self._refuse, message, fault.rows))
+            for message, fault in needed.refused.items()
+        ]
         for name, translate in work:
             with _Refusing(self, name):
                 translate()
@@ -107,19 +126,34 @@ class Query:
         return found
 
     def made_of(self, name: str) -> str:
-        """The text of the first metric that is made of a column or a sum; the name itself, if it is one."""
-        made = {**self._columns, **self.needed.sums, **self.needed.maxima} if hasattr(self, "_columns") else {}
+        """The text of the first metric that is made of a column or a sum; the name itself, if it is
+        one.
+        """
+        made = (
+            {**self._columns, **self.needed.sums, **self.needed.maxima}
+            if hasattr(self, "_columns")
+            else {}
+        )
 
         def reads(x: pl.Expr) -> bool:
             roots = x.meta.root_names()
             return name in roots or any(reads(made[root]) for root in roots if root in made)
 
-        return next((text for text, value in self.needed.values.items() if reads(value)), name) if made else name
+        return (
+            next((text for text, value in self.needed.values.items() if reads(value)), name)
+            if made
+            else name
+        )
 
-    # ------------------------------------------------------------------------------------------------ columns
+    # ----------------------------------------------------------------------------------------------
+    # -- columns
 
     def _partition(self, name: str) -> list[Tree]:
-        return [exp.column(key) for key in self.ranks.keys] if name == "#query" else [self._found(name).tree]
+        return (
+            [exp.column(key) for key in self.ranks.keys]
+            if name == "#query"
+            else [self._found(name).tree]
+        )
 
     def _found(self, name: str) -> Sql:
         """A column, in the order of rows that the present expression has."""
@@ -129,12 +163,18 @@ class Query:
         if name == "#position" and self._order:
             return replace(entry.value, tree=exp.column(self._order))
         return (
-            self._at_own_place(entry.value, entry.order) if entry.order and entry.order != self._order else entry.value
+            self._at_own_place(entry.value, entry.order)
+            if entry.order and entry.order != self._order
+            else entry.value
         )
 
     def _order_of(self, x: pl.Expr) -> str:
-        """The order of an expression's rows: that of its columns, if it is one; else the ranking's own."""
-        orders = {self._entries[name].order for name in x.meta.root_names() if name in self._entries} - {None}
+        """The order of an expression's rows: that of its columns, if it is one; else the ranking's
+        own.
+        """
+        orders = {
+            self._entries[name].order for name in x.meta.root_names() if name in self._entries
+        } - {None}
         return next(iter(orders)) or OWN if len(orders) == 1 else OWN
 
     def _read(self, x: pl.Expr) -> Sql:
@@ -145,7 +185,9 @@ class Query:
             self._order = before
 
     def _column(self, name: str, x: pl.Expr) -> None:
-        """Note a column of the rows; one that is sorted within its query stays where it is, under the key of that order."""
+        """Note a column of the rows; one that is sorted within its query stays where it is, under
+        the key of that order.
+        """
         sort = _sorting(tree_of(x))
         if sort is None:
             order = None if name in self.needed.same else self._order_of(x)
@@ -156,7 +198,9 @@ class Query:
         value, by = (self._plain(self._reader.node(node)) for node in sort[:2])
         keys = [exp.Ordered(this=by.tree, desc=sort[2]), exp.Ordered(this=exp.column("place"))]
         place = exp.Window(
-            this=exp.RowNumber(), partition_by=self._partition("#query"), order=exp.Order(expressions=keys)
+            this=exp.RowNumber(),
+            partition_by=self._partition("#query"),
+            order=exp.Order(expressions=keys),
         )
         self._entries[name] = Entry(value, self._add(exp.cast(place, "double"), "by"))
 
@@ -169,7 +213,9 @@ class Query:
         own = exp.column(self._add(x.as_float.tree))
         if x.kind == "truth":
             return replace(x, tree=own.eq(1), exact=False, window=False)
-        nan = None if x.nan is None else exp.column(self._add(exp.cast(flag(x.nan), "double"))).eq(1)
+        nan = (
+            None if x.nan is None else exp.column(self._add(exp.cast(flag(x.nan), "double"))).eq(1)
+        )
         return replace(x, tree=own, nan=nan, exact=False, window=False)
 
     def _add(self, tree: Tree, prefix: str = "c", level: int | None = None, known: str = "") -> str:
@@ -177,7 +223,9 @@ class Query:
         known = known or tree.sql()
         if known not in self._made:
             if level is None:
-                level = max((self._level.get(x.name, -1) + 1 for x in tree.find_all(exp.Column)), default=0)
+                level = max(
+                    (self._level.get(x.name, -1) + 1 for x in tree.find_all(exp.Column)), default=0
+                )
                 level = self._without_other_windows(tree, level)
             self.levels += [{} for _ in range(level + 1 - len(self.levels))]
             name = f"{prefix}{len(self._made) + 1}"
@@ -193,7 +241,9 @@ class Query:
         return level
 
     def _at_own_place(self, x: Sql, key: str) -> Sql:
-        """The value of the row whose place in the order of `key` is the place of this row, by a join."""
+        """The value of the row whose place in the order of `key` is the place of this row, by a
+        join.
+        """
         x = self._plain(x)
         if x.kind == "truth" or x.nan is not None:
             raise NoSql("it looks up a condition or a quotient in the ideal ranking")
@@ -203,23 +253,35 @@ class Query:
         self.joins.setdefault(level, {}).setdefault(key, {})[name] = x.tree
         return replace(x, tree=exp.column(name), null=True)
 
-    def _joined(self, of: str, select: exp.Select, joins: Mapping[str, Mapping[str, Tree]]) -> exp.Select:
+    def _joined(
+        self, of: str, select: exp.Select, joins: Mapping[str, Mapping[str, Tree]]
+    ) -> exp.Select:
         """A step with the values of rows in other orders; null ids are equal."""
         for key, columns in joins.items():
             same: dict[str, Tree] = {"place": exp.column(key)}
             for name in self.ranks.keys:
-                same |= {f"{name}_text": self.ranks.text(name), f"{name}_null": flag(exp.column(name).is_(exp.null()))}
+                same |= {
+                    f"{name}_text": self.ranks.text(name),
+                    f"{name}_null": flag(exp.column(name).is_(exp.null())),
+                }
             own = {**same, "place": exp.column("place")}
-            rows = exp.select(*named({f"{name}_{key}": x for name, x in same.items()} | dict(columns))).from_(of)
+            rows = exp.select(
+                *named({f"{name}_{key}": x for name, x in same.items()} | dict(columns))
+            ).from_(of)
             test = exp.and_(*(x.eq(exp.column(f"{name}_{key}")) for name, x in own.items()))
             select = select.join(rows.subquery(f"by_{key}"), on=test, join_type="left")
         return select
 
-    # ------------------------------------------------------------------------------------------- sums and steps
+    # -------------------------------------------------------------------------------------------
+    # sums and steps
 
     def aggregate(self, function: Tree) -> Tree:
         """A figure of a query: of a group, or on each of its rows."""
-        return exp.Window(this=function, partition_by=self._partition("#query")) if self.per_row else function
+        return (
+            exp.Window(this=function, partition_by=self._partition("#query"))
+            if self.per_row
+            else function
+        )
 
     def _total(self, name: str, x: pl.Expr, how: type[exp.AggFunc]) -> None:
         value = self._read(x)
@@ -230,8 +292,16 @@ class Query:
         if value.nan is not None:
             self.sums[f"{own}_nan"] = self.aggregate(exp.Max(this=flag(value.nan)))
             nan = exp.column(f"{own}_nan").eq(1)
-        low = value.low if how is exp.Max else min(value.low, 0.0) if value.low < 0 or value.may_be_null else value.low
-        self._entries[name] = Entry(Sql(exp.column(own), null=how is exp.Max and value.null, nan=nan, low=low), None)
+        low = (
+            value.low
+            if how is exp.Max
+            else min(value.low, 0.0)
+            if value.low < 0 or value.may_be_null
+            else value.low
+        )
+        self._entries[name] = Entry(
+            Sql(exp.column(own), null=how is exp.Max and value.null, nan=nan, low=low), None
+        )
 
     def _refuse(self, message: str, rows: pl.Expr) -> None:
         test = self._read(rows)
@@ -244,29 +314,58 @@ class Query:
         steps = self.ranks.steps()
         if self.needed.reads(LARGEST_LABEL):
             taking = self.made_of(LARGEST_LABEL.meta.output_name())
-            warn(f"{taking} takes the largest label of the table as the top grade; say its number, as in max_label=4")
+            warn(
+                f"{taking} takes the largest label of the table as the top grade; say its "
+                "number, as in max_label=4"
+            )
             largest = exp.select(exp.Max(this=exp.column("label"))).from_("rf_ranked").subquery()
-            steps.append(Step("rf_topped", "the largest label of the table", more("rf_ranked", {"top": largest})))
+            steps.append(
+                Step(
+                    "rf_topped",
+                    "the largest label of the table",
+                    more("rf_ranked", {"top": largest}),
+                )
+            )
         for i, columns in enumerate(self.levels):
             of, number = steps[-1].name, f"_{i + 1}" if len(self.levels) > 1 else ""
-            says = "what the formulas read on each row" + (", made of the columns above" if i else "")
-            steps.append(Step(f"rf_columns{number}", says, self._joined(of, more(of, columns), self.joins.get(i, {}))))
-        of, faults = steps[-1].name, {"fault": exp.Max(this=exp.column("fault")), **self.ranks.slices()}
+            says = "what the formulas read on each row" + (
+                ", made of the columns above" if i else ""
+            )
+            steps.append(
+                Step(
+                    f"rf_columns{number}",
+                    says,
+                    self._joined(of, more(of, columns), self.joins.get(i, {})),
+                )
+            )
+        of, faults = (
+            steps[-1].name,
+            {"fault": exp.Max(this=exp.column("fault")), **self.ranks.slices()},
+        )
         sums = {**self.sums, **{f"f{i}": x for i, x in enumerate(self.refused.values(), 1)}}
         if self.per_row:
-            tree = more(of, {**sums, "query_fault": self.aggregate(exp.Max(this=exp.column("fault")))})
+            tree = more(
+                of, {**sums, "query_fault": self.aggregate(exp.Max(this=exp.column("fault")))}
+            )
         else:
             keys = [exp.column(key) for key in self.ranks.keys]
             tree = exp.select(*keys, *named({**faults, **sums})).from_(of).group_by(*keys)
-        return [*steps, Step("rf_sums", "the sums of each query" + ", on its rows" * self.per_row, tree)]
+        return [
+            *steps,
+            Step("rf_sums", "the sums of each query" + ", on its rows" * self.per_row, tree),
+        ]
 
     @property
     def fault(self) -> Tree:
         """The number of the fault of a query; null for none."""
         names = (
-            ["query_fault"] if self.per_row else ["fault", *(x for x in self.ranks.slices() if x.endswith("_fault"))]
+            ["query_fault"]
+            if self.per_row
+            else ["fault", *(x for x in self.ranks.slices() if x.endswith("_fault"))]
         )
-        first, *others = map(exp.column, [*names, *(f"f{i}" for i, _ in enumerate(self.refused, 1))])
+        first, *others = map(
+            exp.column, [*names, *(f"f{i}" for i, _ in enumerate(self.refused, 1))]
+        )
         return exp.Coalesce(this=first, expressions=others) if others else first
 
 
@@ -292,14 +391,22 @@ def _bound(work: Callable[..., None], *args: object) -> Callable[[], None]:
 
 def more(of: str, columns: Mapping[str, Tree]) -> exp.Select:
     """All columns of a step, and more."""
-    return exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(of)), *named(columns)).from_(of)
+    return exp.select(
+        exp.Column(this=exp.Star(), table=exp.to_identifier(of)), *named(columns)
+    ).from_(of)
 
 
 def _sorting(node: Node) -> tuple[Node, Node, bool] | None:
-    """The value, the key and the direction of rows that are sorted within their query; None for another node."""
+    """The value, the key and the direction of rows that are sorted within their query; None for
+    another node.
+    """
     inner = node.get("Over", {}).get("function", {}) if isinstance(node, dict) else {}
     if "Sort" in inner:
         return inner["Sort"]["expr"], inner["Sort"]["expr"], inner["Sort"]["options"]["descending"]
     if "SortBy" in inner and len(inner["SortBy"]["by"]) == 1:
-        return inner["SortBy"]["expr"], inner["SortBy"]["by"][0], inner["SortBy"]["sort_options"]["descending"][0]
+        return (
+            inner["SortBy"]["expr"],
+            inner["SortBy"]["by"][0],
+            inner["SortBy"]["sort_options"]["descending"][0],
+        )
     return None

@@ -1,4 +1,6 @@
-"""The first steps of a statement: the tables, joined if they are two, and the documents of each query in rank order."""
+"""The first steps of a statement: the tables, joined if they are two, and the documents of each
+query in rank order.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from .warehouses import WAREHOUSES, Warehouse
 from .words import Dialect
 
 GIVEN, GIVEN_JUDGMENTS = "rf_given_table", "rf_given_judgments"
-"""What stands for the tables until the statement is written, as callers may name them by a template."""
+"""What stands for the tables until the statement is written, as callers may name them by a
+template."""
 
 GIVEN_ALIAS = "rf_given"
 """The name of either table in its own SELECT, where columns need one."""
@@ -50,7 +53,8 @@ class Ranks:
     runs
         The query columns that the judgments lack.
     scores
-        The columns of the runs' scores, if the runs are columns; the run is then a query column that the table lacks.
+        The columns of the runs' scores, if the runs are columns; the run is then a query column
+        that the table lacks.
     by
         The columns that slice the queries.
     numbers
@@ -102,7 +106,11 @@ class Ranks:
     @property
     def _slices(self) -> dict[str, str]:
         """The columns of slices that are not of the query, with the caller's names."""
-        return {key: name for key, name in zip(self.slice_keys, self.by, strict=True) if key not in self.keys}
+        return {
+            key: name
+            for key, name in zip(self.slice_keys, self.by, strict=True)
+            if key not in self.keys
+        }
 
     def number(self, message: str) -> int:
         """The number of a fault, by its message."""
@@ -112,17 +120,27 @@ class Ranks:
 
     def message(self, fault: Tree) -> Tree:
         """The message of a fault, by its number."""
-        texts = [(fault.eq(i), exp.Literal.string(f"rankframe: {text}")) for i, text in enumerate(self.messages, 1)]
+        texts = [
+            (fault.eq(i), exp.Literal.string(f"rankframe: {text}"))
+            for i, text in enumerate(self.messages, 1)
+        ]
         return case(*texts, otherwise=None)
 
     def name(self, name: str) -> Tree:
         """A column of the caller's, in quotes if its name needs them."""
         if not name.strip() or "\0" in name:
             raise InvalidOption(f"{name!r} is no name of a column in a database; name the column")
-        plain = name.isidentifier() and name.isascii() and name.upper() not in RESERVED and not name.startswith("_")
+        plain = (
+            name.isidentifier()
+            and name.isascii()
+            and name.upper() not in RESERVED
+            and not name.startswith("_")
+        )
         quoted = name.upper() if self.warehouse.upper and name.isidentifier() else name
         of = exp.to_identifier(GIVEN_ALIAS) if self.warehouse.qualified else None
-        return exp.Column(this=exp.to_identifier(name if plain else quoted, quoted=not plain), table=of)
+        return exp.Column(
+            this=exp.to_identifier(name if plain else quoted, quoted=not plain), table=of
+        )
 
     def given(self, table: str) -> Tree:
         """A table of the caller's."""
@@ -131,7 +149,11 @@ class Ranks:
     def id(self, name: str) -> Tree:
         """An id, compared by its bytes if it is text."""
         bytewise = self.warehouse.bytewise
-        return self.name(name) if bytewise is None or name in self.numbers else bytewise(self.name(name))
+        return (
+            self.name(name)
+            if bytewise is None or name in self.numbers
+            else bytewise(self.name(name))
+        )
 
     def text_of(self, value: str) -> Tree:
         """A text of the caller's, compared by its bytes."""
@@ -151,7 +173,8 @@ class Ranks:
         x = exp.column(key) if back is None or name in self.numbers else back(exp.column(key))
         return exp.alias_(x, self.name(name).this)
 
-    # ------------------------------------------------------------------------------------------------ the tables
+    # ----------------------------------------------------------------------------------------------
+    # -- the tables
 
     def steps(self) -> list[Step]:
         """The steps from the tables to the ranked rows."""
@@ -160,17 +183,25 @@ class Ranks:
     def _judged(self) -> list[Step]:
         scores = self.scores or (self.setup.roles.score,)
         if not self.two:
-            rows = [exp.select(*named(self._row(score))).from_(self.given(GIVEN)) for score in scores]
+            rows = [
+                exp.select(*named(self._row(score))).from_(self.given(GIVEN)) for score in scores
+            ]
             says = "the documents of each query" + ", once for each run" * bool(self.scores)
             return [Step("rf_judged", f"{says}; + 0 refuses scores that are text", stacked(rows))]
         counts, no_grade = ("run_rows", "judged_rows"), exp.cast(exp.null(), "double")
-        runs = [{**self._row(score), "grade": no_grade.copy(), **_ones(counts, 0)} for score in scores]
+        runs = [
+            {**self._row(score), "grade": no_grade.copy(), **_ones(counts, 0)} for score in scores
+        ]
         rows = [exp.select(*named(run)).from_(self.given(GIVEN)) for run in runs]
-        rows += [self._judgments(score, counts) for score in (scores if self.scores else scores[:1])]
+        rows += [
+            self._judgments(score, counts) for score in (scores if self.scores else scores[:1])
+        ]
         first = self._row(scores[0])
         group = [exp.column(name) for name in self._ids(scores[0])]
         figures: dict[str, Tree] = {
-            name: exp.Max(this=exp.column(name)) for name in first if name not in self._ids(scores[0])
+            name: exp.Max(this=exp.column(name))
+            for name in first
+            if name not in self._ids(scores[0])
         }
         figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
         joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
@@ -182,23 +213,39 @@ class Ranks:
         own: list[Tree] = [exp.Star()]
         if self.keeps_run:  # a label below 0 makes a query count
             grade = case((exp.column("all_labels") > 0, exp.column("grade")), otherwise=-1)
-            own = named({**{name: exp.column(name) for name in (*self._ids(scores[0]), *figures)}, "grade": grade})
+            own = named(
+                {
+                    **{name: exp.column(name) for name in (*self._ids(scores[0]), *figures)},
+                    "grade": grade,
+                }
+            )
         tests = [exp.column("all_labels") > 0] * (not self.keeps_run)
         tests += [exp.column("all_run_rows") > 0] * (not self.keeps_judged)
         counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
-        says = "the run and its judgments, one under the other: a full join in which null ids are equal"
+        says = (
+            "the run and its judgments, one under the other: a full join in which null ids are "
+            "equal"
+        )
         return [
             Step("rf_both", says, stacked(rows)),
             Step("rf_joined", "a row for each query and document", joined),
             Step("rf_counted", "how many rows of the run, and labels, its query has", counting),
-            Step("rf_judged", "the queries that count", exp.select(*own).from_("rf_counted").where(*tests)),
+            Step(
+                "rf_judged",
+                "the queries that count",
+                exp.select(*own).from_("rf_counted").where(*tests),
+            ),
         ]
 
     def _ids(self, score: str) -> dict[str, Tree]:
-        """The ids of a row; the run is the name of its column of scores, if the runs are columns."""
+        """The ids of a row; the run is the name of its column of scores, if the runs are
+        columns.
+        """
         roles, ids = self.setup.roles, dict[str, Tree]()
         for key, name in zip(self.keys, roles.query, strict=True):
-            ids[key] = self.text_of(score) if self.scores and name == RUN_OF_TABLE else self.id(name)
+            ids[key] = (
+                self.text_of(score) if self.scores and name == RUN_OF_TABLE else self.id(name)
+            )
         return ids if roles.doc_name is None else {**ids, "doc": self.id(roles.doc_name)}
 
     def _row(self, score: str) -> dict[str, Tree]:
@@ -213,7 +260,9 @@ class Ranks:
         return row if no_number is None else {**row, "no_number": flag(no_number(self.name(score)))}
 
     def _judgments(self, score: str, counts: tuple[str, ...]) -> exp.Select:
-        """The rows of the judgments, for a run if the runs are columns of scores, else for each run that they do not name."""
+        """The rows of the judgments, for a run if the runs are columns of scores, else for each run
+        that they do not name.
+        """
         row, ids = self._row(score), self._ids(score)
         judged = {name: x if name in ids else exp.null() for name, x in row.items()}
         judged |= {"grade": row["grade"], **_ones(counts, 1)}
@@ -226,7 +275,8 @@ class Ranks:
         qrels = exp.select(*named(judged | {key: exp.column(key, "rf_runs") for key in of_runs}))
         return qrels.from_(self.given(GIVEN_JUDGMENTS)).join(runs, join_type="cross")
 
-    # --------------------------------------------------------------------------------------------- the rank order
+    # ---------------------------------------------------------------------------------------------
+    # the rank order
 
     def placed(self) -> list[Step]:
         """The steps that give each document its place."""
@@ -235,7 +285,8 @@ class Ranks:
         if policies.scores == "float32":
             if self.warehouse.float32 is None:
                 raise InvalidOption(
-                    option(scores="float32"), f": {self.dialect} has no floats of 32 bits; leave it out"
+                    option(scores="float32"),
+                    f": {self.dialect} has no floats of 32 bits; leave it out",
                 )
             score = exp.cast(score, self.warehouse.float32)
         if policies.drops_first:
@@ -243,22 +294,36 @@ class Ranks:
         says = "the score to rank by; null for a document that was not retrieved"
         steps = [Step("rf_scored", says, _more("rf_judged", rank_score=score))]
         scored = exp.column("rank_score")
-        keys = [*_last(scored), exp.Ordered(this=scored, desc=not policies.ascending), *self._tie_keys()]
+        keys = [
+            *_last(scored),
+            exp.Ordered(this=scored, desc=not policies.ascending),
+            *self._tie_keys(),
+        ]
         place = exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double")
         says = "the place of each document, those that were not retrieved last"
         steps.append(
-            Step("rf_checked", "the number of what is wrong with a row", _more("rf_scored", fault=self._fault()))
+            Step(
+                "rf_checked",
+                "the number of what is wrong with a row",
+                _more("rf_scored", fault=self._fault()),
+            )
         )
         steps.append(Step("rf_placed", says, _more("rf_checked", first_place=place)))
         if policies.depth is not None:
             within: Tree = self._given_place <= policies.depth
-            within = exp.and_(within, exp.column("grade") >= 0) if policies.drops_after_cut else within
+            within = (
+                exp.and_(within, exp.column("grade") >= 0) if policies.drops_after_cut else within
+            )
             tree = _more("rf_placed", cut_score=case((within, scored), otherwise=None))
             steps.append(Step("rf_cut", f"the first {policies.depth} documents", tree))
         if policies.drops_after_cut:
             keys = [*_last(exp.column("cut_score")), exp.Ordered(this=exp.column("first_place"))]
-            tree = _more("rf_cut", new_place=exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double"))
-            steps.append(Step("rf_kept", "the places without the documents that nobody judged", tree))
+            tree = _more(
+                "rf_cut", new_place=exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double")
+            )
+            steps.append(
+                Step("rf_kept", "the places without the documents that nobody judged", tree)
+            )
         return steps
 
     @property
@@ -267,30 +332,46 @@ class Ranks:
         if not self.setup.takes_ranks:
             return exp.column("first_place")
         rank = exp.cast(exp.column("rank_score"), "double")
-        return case((rank >= 1, rank), otherwise=None)  # a lower one is a fault, which a division by 0 would hide
+        return case(
+            (rank >= 1, rank), otherwise=None
+        )  # a lower one is a fault, which a division by 0 would hide
 
     def _ranked(self) -> Step:
         policies = self.setup.policies
-        of = "rf_kept" if policies.drops_after_cut else "rf_placed" if policies.depth is None else "rf_cut"
+        of = (
+            "rf_kept"
+            if policies.drops_after_cut
+            else "rf_placed"
+            if policies.depth is None
+            else "rf_cut"
+        )
         score = exp.column("rank_score" if policies.depth is None else "cut_score")
         place = exp.column("new_place" if policies.drops_after_cut else "first_place")
         rank = place if policies.drops_after_cut else self._given_place
         if policies.tie_rule.shares and not self.setup.takes_ranks:
             rank = _of_query(exp.Max(this=place), [*self.keys, score.name])
         grade: Tree = exp.column("grade")
-        grade = case((there(score), grade), otherwise=None) if policies.unretrieved == "drop" else grade
+        grade = (
+            case((there(score), grade), otherwise=None) if policies.unretrieved == "drop" else grade
+        )
         columns = {
-            **{name: exp.column(name) for name in (*self.keys, *self.doc, *self.carried.values(), *self._slices)},
+            **{
+                name: exp.column(name)
+                for name in (*self.keys, *self.doc, *self.carried.values(), *self._slices)
+            },
             "place": place,
             "doc_rank": case((there(score), rank), otherwise=None),
             "score": score,
-            self.given_grade: exp.column("grade", of),  # of the step before: ClickHouse reads the new grade otherwise
+            self.given_grade: exp.column(
+                "grade", of
+            ),  # of the step before: ClickHouse reads the new grade otherwise
             "grade": grade,
             "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),
             "fault": exp.column("fault"),
         }
         says = (
-            "rank from 1 on, the given label as grade, and the label that counts, 0 for a document that nobody judged"
+            "rank from 1 on, the given label as grade, and the label that counts, 0 for a "
+            "document that nobody judged"
         )
         return Step("rf_ranked", says, exp.select(*named(columns)).from_(of))
 
@@ -299,7 +380,10 @@ class Ranks:
         for key in rule.keys:
             if key.of == "label":
                 found.append(
-                    exp.Ordered(this=filled(exp.column("grade"), literal(-10 * GREATEST).tree), desc=key.falling)
+                    exp.Ordered(
+                        this=filled(exp.column("grade"), literal(-10 * GREATEST).tree),
+                        desc=key.falling,
+                    )
                 )
             elif self.doc:
                 x: Tree = exp.column("doc")
@@ -309,21 +393,38 @@ class Ranks:
                 found += [*_last(x), exp.Ordered(this=x, desc=key.falling)]
         return found
 
-    # ------------------------------------------------------------------------------------------------- the faults
+    # ----------------------------------------------------------------------------------------------
+    # --- the faults
 
     def faults(self) -> dict[str, Tree]:
-        """What leaves metrics undefined, by the kinds of `check`, as conditions on the scored rows."""
+        """What leaves metrics undefined, by the kinds of `check`, as conditions on the scored
+        rows.
+        """
         found: dict[str, Tree] = {}
-        grade, scored, weight = exp.column("grade"), exp.column("rank_score"), self.setup.roles.weight
-        no_numbers = [] if self.warehouse.nan is None else [self.warehouse.nan(exp.cast(exp.column("score"), "double"))]
+        grade, scored, weight = (
+            exp.column("grade"),
+            exp.column("rank_score"),
+            self.setup.roles.weight,
+        )
+        no_numbers = (
+            []
+            if self.warehouse.nan is None
+            else [self.warehouse.nan(exp.cast(exp.column("score"), "double"))]
+        )
         no_numbers += [] if self.warehouse.no_number is None else [exp.column("no_number").eq(1)]
         if no_numbers:
             found["NaN score"] = exp.or_(*no_numbers)
-        found["label not finite"] = exp.and_(there(grade), exp.not_(exp.Abs(this=grade) <= literal(GREATEST).tree))
+        found["label not finite"] = exp.and_(
+            there(grade), exp.not_(exp.Abs(this=grade) <= literal(GREATEST).tree)
+        )
         if self.two:
-            found["repeated document"] = exp.or_(exp.column("run_rows") > 1, exp.column("judged_rows") > 1)
+            found["repeated document"] = exp.or_(
+                exp.column("run_rows") > 1, exp.column("judged_rows") > 1
+            )
         elif self.doc:
-            found["repeated document"] = _of_query(exp.Count(this=exp.Star()), [*self.keys, "doc"]) > 1
+            found["repeated document"] = (
+                _of_query(exp.Count(this=exp.Star()), [*self.keys, "doc"]) > 1
+            )
         if weight is not None and weight in self.carried:
             x = exp.cast(exp.column(self.carried[weight]), "double")
             unfit: Tree = flag(exp.and_(x >= 0, x <= literal(GREATEST).tree)).neq(1)
@@ -333,7 +434,9 @@ class Ranks:
         shared = _of_query(exp.Count(this=exp.Star()), [*self.keys, "rank_score"]) > 1
         if self.setup.takes_ranks:
             rank = exp.cast(scored, "double")
-            whole = exp.and_(rank >= 1, rank <= literal(float(LAST_RANK)).tree, rank.eq(exp.Floor(this=rank)))
+            whole = exp.and_(
+                rank >= 1, rank <= literal(float(LAST_RANK)).tree, rank.eq(exp.Floor(this=rank))
+            )
             found["no rank"] = exp.and_(there(scored), exp.not_(whole))
             found["shared rank"] = exp.and_(there(scored), shared)
         if self.setup.policies.tie_rule.refuses:
@@ -343,12 +446,18 @@ class Ranks:
     def _fault(self) -> Tree:
         """The number of the fault of a row; null for none."""
         facts = {
-            kind: "".join(map(str, TEXTS[kind](self.setup)[:1])).partition(";")[0].strip() for kind in self.faults()
+            kind: "".join(map(str, TEXTS[kind](self.setup)[:1])).partition(";")[0].strip()
+            for kind in self.faults()
         }
-        return case(*((test, self.number(facts[kind])) for kind, test in self.faults().items()), otherwise=None)
+        return case(
+            *((test, self.number(facts[kind])) for kind, test in self.faults().items()),
+            otherwise=None,
+        )
 
     def slices(self) -> dict[str, Tree]:
-        """The slices of a query, each with the number of its fault; names are new, as ClickHouse reads them in their step."""
+        """The slices of a query, each with the number of its fault; names are new, as ClickHouse
+        reads them in their step.
+        """
         found: dict[str, Tree] = {}
         for name in self._slices:
             least, greatest = exp.Min(this=exp.column(name)), exp.Max(this=exp.column(name))
@@ -359,7 +468,11 @@ class Ranks:
 
 def named(columns: Mapping[str, Tree]) -> list[Tree]:
     """Columns under their names."""
-    plain = {name for name, x in columns.items() if isinstance(x, exp.Column) and x.name == name and not x.table}
+    plain = {
+        name
+        for name, x in columns.items()
+        if isinstance(x, exp.Column) and x.name == name and not x.table
+    }
     return [x if name in plain else exp.alias_(x, name) for name, x in columns.items()]
 
 
@@ -372,11 +485,14 @@ def stacked(selects: Sequence[exp.Select]) -> Tree:
 
 
 UNEVEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|rf_(given|text)")
-"""A character that may break a line, or a word that stands for another text until the statement is written."""
+"""A character that may break a line, or a word that stands for another text until the statement is
+written."""
 
 
 def protected(tree: Tree, dialect: Dialect, texts: dict[str, str]) -> Tree:
-    """The tree with a word in place of each name and text that indenting lines would change; `texts` gets what it stands for."""
+    """The tree with a word in place of each name and text that indenting lines would change;
+    `texts` gets what it stands for.
+    """
     for node in tree.find_all(exp.Identifier, exp.Literal):
         is_own = isinstance(node.parent, exp.Table)
         if is_own or not UNEVEN.search(node.name):
@@ -388,10 +504,15 @@ def protected(tree: Tree, dialect: Dialect, texts: dict[str, str]) -> Tree:
 
 
 def written(tree: Tree, dialect: Dialect) -> str:
-    """A tree in a dialect; sort keys say nothing of nulls, as a key of its own puts these in their place."""
+    """A tree in a dialect; sort keys say nothing of nulls, as a key of its own puts these in their
+    place.
+    """
     nulls = Dialects.get_or_raise(dialect).NULL_ORDERING
     for key in tree.find_all(exp.Ordered):
-        key.set("nulls_first", nulls == ("nulls_are_large" if key.args.get("desc") else "nulls_are_small"))
+        key.set(
+            "nulls_first",
+            nulls == ("nulls_are_large" if key.args.get("desc") else "nulls_are_small"),
+        )
     return tree.sql(dialect=dialect, pretty=True, unsupported_level=ErrorLevel.IGNORE)
 
 
@@ -411,18 +532,27 @@ def _last(x: Tree) -> list[Tree]:
 
 
 def _more(of: str, **columns: Tree) -> exp.Select:
-    return exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(of)), *named(columns)).from_(of)
+    return exp.select(
+        exp.Column(this=exp.Star(), table=exp.to_identifier(of)), *named(columns)
+    ).from_(of)
 
 
 RESERVED = frozenset(
     re.findall(
         r"\w+",
-        "ALL ALTER AND ANY AS ASC AT BETWEEN BOTH BY CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS CUBE CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DATE "
-        "DAY DEFAULT DELETE DENSE_RANK DESC DESCRIBE DISTINCT DROP ELSE END ESCAPE EXCEPT EXISTS EXTRACT FALSE FETCH FILTER FIRST "
-        "FOR FOREIGN FROM FULL FUNCTION GROUP GROUPING GROUPS HAVING HOUR IF IN INDEX INNER INSERT INTERSECT INTERVAL INTO IS "
-        "JOIN KEY LAG LAST LATERAL LEAD LEADING LEFT LEVEL LIKE LIMIT LOCALTIME LOCALTIMESTAMP LONG MINUTE MODE MONTH NATURAL NOT NTILE NULL NULLS NUMBER "
-        "OF OFFSET ON OPTION OR ORDER OUTER OVER OVERLAPS PARTITION PRECISION PRIMARY QUALIFY RANGE RANK RECURSIVE REFERENCES "
-        "RIGHT ROLLUP ROW ROWNUM ROWS ROW_NUMBER SECOND SELECT SESSION_USER SET SIZE SOME START SYSDATE SYSTEM TABLE THEN TIMESTAMP TO TOP TRAILING TRIM TRUE "
+        "ALL ALTER AND ANY AS ASC AT BETWEEN BOTH BY CASE CAST CHECK COLLATE COLUMN "
+        "CONSTRAINT CREATE CROSS CUBE CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP "
+        "CURRENT_USER DATE "
+        "DAY DEFAULT DELETE DENSE_RANK DESC DESCRIBE DISTINCT DROP ELSE END ESCAPE EXCEPT "
+        "EXISTS EXTRACT FALSE FETCH FILTER FIRST "
+        "FOR FOREIGN FROM FULL FUNCTION GROUP GROUPING GROUPS HAVING HOUR IF IN INDEX INNER "
+        "INSERT INTERSECT INTERVAL INTO IS "
+        "JOIN KEY LAG LAST LATERAL LEAD LEADING LEFT LEVEL LIKE LIMIT LOCALTIME "
+        "LOCALTIMESTAMP LONG MINUTE MODE MONTH NATURAL NOT NTILE NULL NULLS NUMBER "
+        "OF OFFSET ON OPTION OR ORDER OUTER OVER OVERLAPS PARTITION PRECISION PRIMARY "
+        "QUALIFY RANGE RANK RECURSIVE REFERENCES "
+        "RIGHT ROLLUP ROW ROWNUM ROWS ROW_NUMBER SECOND SELECT SESSION_USER SET SIZE SOME "
+        "START SYSDATE SYSTEM TABLE THEN TIMESTAMP TO TOP TRAILING TRIM TRUE "
         "UID UNION UNIQUE UNNEST UPDATE USER USING VALUE VALUES VIEW WHEN WHERE WINDOW WITH YEAR",
     )
 )

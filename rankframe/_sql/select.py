@@ -1,4 +1,6 @@
-"""The last steps of a statement: values per query, on each row, per slice, mergeable sums, or findings; and its text."""
+"""The last steps of a statement: values per query, on each row, per slice, mergeable sums, or
+findings; and its text.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def statement(
     ranks, calls
         The tables' columns and policies, and the metrics.
     names
-        The names of the metrics' columns, by text; all are in quotes if `quoted`, else those that need them.
+        The names of the metrics' columns, by text; all are in quotes if `quoted`, else those that
+        need them.
     tables
         The table and the judgments, as the text names them.
     kind
@@ -56,7 +59,10 @@ def statement(
         For sums: the column of runs, and the baseline.
     """
     if kind == "findings":
-        says, (steps, last) = "a row per finding: what is wrong in the table, or may surprise", _checked(ranks)
+        says, (steps, last) = (
+            "a row per finding: what is wrong in the table, or may surprise",
+            _checked(ranks),
+        )
     else:
         identifiers = {text: exp.to_identifier(name, quoted=True) for text, name in names.items()}
         if not quoted:
@@ -67,8 +73,12 @@ def statement(
         )
     shown = [x.alias_or_name.lower() for x in next(iter(last.find_all(exp.Select))).selects]
     if twice := [name for name in shown if shown.count(name) > 1]:
-        raise InvalidOption(f"two columns of the result would be named {twice[0]!r}; give one of them another name")
-    if ranks.warehouse.qualified:  # an alias that the caller chooses may be the name of a column of ours
+        raise InvalidOption(
+            f"two columns of the result would be named {twice[0]!r}; give one of them another name"
+        )
+    if (
+        ranks.warehouse.qualified
+    ):  # an alias that the caller chooses may be the name of a column of ours
         for select in last.find_all(exp.Select):
             of = exp.to_identifier(next(iter(select.find_all(exp.Table))).name)
             for column in select.find_all(exp.Column):
@@ -77,7 +87,9 @@ def statement(
     parts = []
     for step in steps:
         tree = protected(step.tree, ranks.dialect, exact)
-        parts.append(f"-- {step.says}\n{step.name} AS (\n{indent(written(tree, ranks.dialect), '  ')}\n)")
+        parts.append(
+            f"-- {step.says}\n{step.name} AS (\n{indent(written(tree, ranks.dialect), '  ')}\n)"
+        )
     head = "\n".join(f"-- {line}" for line in wrap(says, 110))
     end = written(protected(last, ranks.dialect, exact), ranks.dialect)
     text = f"{head}\nWITH\n" + ",\n".join(parts) + f"\n{end}\n"
@@ -107,11 +119,18 @@ def _of_values(
     roles = ranks.setup.roles
     ids = {key: ranks.shown(key, name) for key, name in zip(ranks.keys, roles.query, strict=True)}
     if kind in ("queries", "rows"):
-        shown = [*ids.values(), *(ranks.shown("doc", str(roles.doc_name)) for _ in ranks.doc if kind == "rows")]
+        shown = [
+            *ids.values(),
+            *(ranks.shown("doc", str(roles.doc_name)) for _ in ranks.doc if kind == "rows"),
+        ]
         numbers = {"score": roles.score, "grade": roles.label} if kind == "rows" else {}
-        shown += [exp.alias_(exp.column(own), ranks.name(name).this) for own, name in numbers.items()]
+        shown += [
+            exp.alias_(exp.column(own), ranks.name(name).this) for own, name in numbers.items()
+        ]
         return steps, guarded(
-            exp.select(*shown, *(exp.alias_(x, names[text]) for text, x in values.items())).from_("rf_sums")
+            exp.select(*shown, *(exp.alias_(x, names[text]) for text, x in values.items())).from_(
+                "rf_sums"
+            )
         )
     own = {f"v{i}": x for i, x in enumerate(values.values(), 1)}
     ids_of = {key: exp.column(key) for key in ranks.keys}
@@ -124,7 +143,10 @@ def _of_values(
         of, sums = _merging(ranks, [*own], [names[text] for text in values], compared, steps)
     else:
         of = "rf_per_query"
-        sums = [exp.alias_(_mean(call, exp.column(x)), names[call.text]) for call, x in zip(calls, own, strict=True)]
+        sums = [
+            exp.alias_(_mean(call, exp.column(x)), names[call.text])
+            for call, x in zip(calls, own, strict=True)
+        ]
     group = [exp.column(x) for x in ranks.slice_keys]
     last = exp.select(*slices, *sums).from_(of)
     return steps, last.group_by(*group) if group else last
@@ -134,7 +156,9 @@ def _mean(call: Call, x: Tree) -> Tree:
     """The metric over several queries, as it is summed up."""
     how = call.metric.summary
     mean = exp.Avg(this=exp.Ln(this=x) if how == "geometric mean" else x)
-    return exp.Sum(this=x) if how == "sum" else exp.Exp(this=mean) if how == "geometric mean" else mean
+    return (
+        exp.Sum(this=x) if how == "sum" else exp.Exp(this=mean) if how == "geometric mean" else mean
+    )
 
 
 def _merging(
@@ -144,23 +168,37 @@ def _merging(
     compared: tuple[str, object] | None,
     steps: list[Step],
 ) -> tuple[str, list[Tree]]:
-    """The step with means over slices, for the squares of the differences from them; and the mergeable sums."""
+    """The step with means over slices, for the squares of the differences from them; and the
+    mergeable sums.
+    """
     kinds, of = {"v": SUMS}, steps[-1].name
     if compared is not None:
         run = exp.column(ranks.keys[ranks.setup.roles.query.index(compared[0])])
         name, bytewise = literal(compared[1]).tree, ranks.warehouse.bytewise
-        is_baseline = run.eq(name if bytewise is None or compared[0] in ranks.numbers else bytewise(name))
+        is_baseline = run.eq(
+            name if bytewise is None or compared[0] in ranks.numbers else bytewise(name)
+        )
         others = [exp.column(key) for key in ranks.keys if key != run.name]
         base = [exp.Max(this=case((is_baseline, exp.column(x)), otherwise=None)) for x in own]
         away = [
-            exp.column(x) - exp.Window(this=x_base, partition_by=others) for x, x_base in zip(own, base, strict=True)
+            exp.column(x) - exp.Window(this=x_base, partition_by=others)
+            for x, x_base in zip(own, base, strict=True)
         ]
-        differ = {f"d{x[1:]}": case((exp.not_(is_baseline), d), otherwise=None) for x, d in zip(own, away, strict=True)}
-        steps.append(Step("rf_compared", "the differences from the baseline, query by query", more(of, differ)))
+        differ = {
+            f"d{x[1:]}": case((exp.not_(is_baseline), d), otherwise=None)
+            for x, d in zip(own, away, strict=True)
+        }
+        steps.append(
+            Step(
+                "rf_compared", "the differences from the baseline, query by query", more(of, differ)
+            )
+        )
         kinds, of = {**kinds, "d": OF_DIFFERENCES}, "rf_compared"
     slices = [exp.column(x) for x in ranks.slice_keys]
     means = {
-        f"m{kind}{x[1:]}": exp.Window(this=exp.Avg(this=exp.column(f"{kind}{x[1:]}")), partition_by=slices)
+        f"m{kind}{x[1:]}": exp.Window(
+            this=exp.Avg(this=exp.column(f"{kind}{x[1:]}")), partition_by=slices
+        )
         for x in own
         for kind in kinds
     }
@@ -173,7 +211,11 @@ def _merging(
                 exp.column(f"{kind}{x[1:]}"),
                 exp.column(f"{kind}{x[1:]}") - exp.column(f"m{kind}{x[1:]}"),
             )
-            n, mean, m2 = exp.Count(this=value), exp.Avg(this=value), exp.Sum(this=away_from * away_from)
+            n, mean, m2 = (
+                exp.Count(this=value),
+                exp.Avg(this=value),
+                exp.Sum(this=away_from * away_from),
+            )
             two = [exp.Min(this=value), exp.Max(this=value)]
             if kind == "d":  # by more than rounding errors
                 noise = exp.Abs(this=exp.column(x)) * NOISE
@@ -181,11 +223,16 @@ def _merging(
             figures = zip(suffixes, (n, mean, m2, *two), strict=True)
             for suffix, tree in figures:
                 number = exp.cast(tree, "bigint" if suffix in COUNTS else "double")
-                sums.append(exp.alias_(number, exp.to_identifier(f"{name.name}__{suffix}", quoted=name.quoted)))
+                sums.append(
+                    exp.alias_(
+                        number, exp.to_identifier(f"{name.name}__{suffix}", quoted=name.quoted)
+                    )
+                )
     return "rf_centered", sums
 
 
-# ------------------------------------------------------------------------------------------------------- findings
+# --------------------------------------------------------------------------------------------------
+# ----- findings
 
 
 def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
@@ -193,7 +240,11 @@ def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
     weight = ranks.setup.roles.weight
     ranks.carried = {} if weight is None else {weight: "x_1"}
     steps = [*ranks.steps()[:-1]]
-    grade, score, keys = exp.column("grade"), exp.column("rank_score"), [exp.column(key) for key in ranks.keys]
+    grade, score, keys = (
+        exp.column("grade"),
+        exp.column("rank_score"),
+        [exp.column(key) for key in ranks.keys],
+    )
     counts: dict[str, Tree] = {
         "judged_in": exp.Sum(this=flag(grade >= 0)),
         "scored_in": exp.Count(this=score),
@@ -216,7 +267,9 @@ def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
 
 
 def _tests(ranks: Ranks, own: Mapping[str, str]) -> Iterator[tuple[str, str, Tree, bool]]:
-    """The severity and the problem of each finding, the test of its rows, and whether it concerns a document."""
+    """The severity and the problem of each finding, the test of its rows, and whether it concerns a
+    document.
+    """
     nameless = is_null(exp.column("doc")) if ranks.doc else None
     for kind, name in own.items():
         test: Tree = exp.column(name).eq(1)
@@ -224,21 +277,37 @@ def _tests(ranks: Ranks, own: Mapping[str, str]) -> Iterator[tuple[str, str, Tre
             yield "error", "document without id", exp.and_(test, nameless), True
             test = exp.and_(test, there(exp.column("doc")))
         yield "error", kind, test, True
-    yield "note", "query without id", exp.or_(*(is_null(exp.column(key)) for key in ranks.keys)), True
+    yield (
+        "note",
+        "query without id",
+        exp.or_(*(is_null(exp.column(key)) for key in ranks.keys)),
+        True,
+    )
     yield "note", "query without judgments", exp.column("judged_in").eq(0), False
     yield "note", "nothing retrieved", exp.column("scored_in").eq(0), False
     if "forbidden tie" not in own:
-        yield "note", "tied scores", exp.and_(there(exp.column("rank_score")), exp.column("tied_in") > 1), False
+        yield (
+            "note",
+            "tied scores",
+            exp.and_(there(exp.column("rank_score")), exp.column("tied_in") > 1),
+            False,
+        )
 
 
-def _finding(ranks: Ranks, severity: str, problem: str, test: Tree, by_document: bool) -> exp.Select:
+def _finding(
+    ranks: Ranks, severity: str, problem: str, test: Tree, by_document: bool
+) -> exp.Select:
     """The rows of a finding, by query, or by document."""
     roles = ranks.setup.roles
     columns = {"severity": exp.Literal.string(severity), "problem": exp.Literal.string(problem)}
     shown = [ranks.shown(key, name) for key, name in zip(ranks.keys, roles.query, strict=True)]
     if ranks.doc:
         name = str(roles.doc_name)
-        shown.append(ranks.shown("doc", name) if by_document else exp.alias_(exp.null(), ranks.name(name).this))
+        shown.append(
+            ranks.shown("doc", name)
+            if by_document
+            else exp.alias_(exp.null(), ranks.name(name).this)
+        )
     group = [exp.column(key) for key in (*ranks.keys, *(ranks.doc if by_document else []))]
     select = exp.select(*named(columns), *shown, exp.alias_(exp.Count(this=exp.Star()), "n_rows"))
     return select.from_("rf_counted_rows").where(test).group_by(*group)

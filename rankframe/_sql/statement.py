@@ -50,71 +50,82 @@ def sql(
 ) -> str:
     """The metrics as the text of one SELECT, which a warehouse runs where the table is.
 
-    The formulas are those of ``evaluate``, run on rows whose words are windows, so the values are the same to 1e-9. The
-    text is the same from call to call, one commented step after the other, to be read, reviewed and kept.
+    The formulas are those of ``evaluate``, run on rows whose words are windows, so the values are
+    the same to 1e-9. The text is the same from call to call, one commented step after the other, to
+    be read, reviewed and kept.
 
     Parameters
     ----------
     *metrics
-        Texts and functions, as for ``df.rank.evaluate``. A metric whose formula is not made of windows, such as one of
-        subtopics, is refused with the reason.
+        Texts and functions, as for ``df.rank.evaluate``. A metric whose formula is not made of
+        windows, such as one of subtopics, is refused with the reason.
     dialect
-        ``"bigquery"``, ``"clickhouse"``, ``"databricks"``, ``"duckdb"``, ``"mysql"`` (MariaDB, too), ``"oracle"``,
-        ``"postgres"``, ``"redshift"``, ``"snowflake"``, ``"spark"``, ``"sqlite"``, ``"trino"`` or ``"tsql"`` (SQL Server).
+        ``"bigquery"``, ``"clickhouse"``, ``"databricks"``, ``"duckdb"``, ``"mysql"`` (MariaDB,
+        too), ``"oracle"``, ``"postgres"``, ``"redshift"``, ``"snowflake"``, ``"spark"``,
+        ``"sqlite"``, ``"trino"`` or ``"tsql"`` (SQL Server).
     table
-        The table, as the statement is to name it: ``"analytics.judged"``, or ``"{{ ref('judged') }}"`` for dbt. It has a row
-        for each query and document, with a score (null for a document that was not retrieved) and a label (null for a
-        document that nobody judged); or, with `judgments`, the run alone.
+        The table, as the statement is to name it: ``"analytics.judged"``, or ``"{{ ref('judged')
+        }}"`` for dbt. It has a row for each query and document, with a score (null for a document
+        that was not retrieved) and a label (null for a document that nobody judged); or, with
+        `judgments`, the run alone.
     judgments
-        The table of judgments, with the same query and document columns and the label, if it is a table of its own. Both
-        are joined in full, as by ``run.rank.judge(qrels)``: judged documents that were not retrieved count as missed.
+        The table of judgments, with the same query and document columns and the label, if it is a
+        table of its own. Both are joined in full, as by ``run.rank.judge(qrels)``: judged documents
+        that were not retrieved count as missed.
     runs
-        The columns of the runs' scores, if `table` holds several side by side: the result has a row per run and query, with the
-        column ``run``.
+        The columns of the runs' scores, if `table` holds several side by side: the result has a row
+        per run and query, with the column ``run``.
     run
-        The column that names the run of each row, if `table` holds several one under the other: the result has a row per run
-        and query. `judgments` without that column hold for each run.
+        The column that names the run of each row, if `table` holds several one under the other: the
+        result has a row per run and query. `judgments` without that column hold for each run.
     baseline
-        With `partial`: the run that the others are compared with, query by query: the sums of the differences
-        (``__diff_n``, ``__diff_mean``, ``__diff_m2``) and on how many queries the run is above (``__wins``) or below.
+        With `partial`: the run that the others are compared with, query by query: the sums of the
+        differences (``__diff_n``, ``__diff_mean``, ``__diff_m2``) and on how many queries the run
+        is above (``__wins``) or below.
     judged_only, run_only
-        With `judgments`: whether queries that only the judgments, or only the run, have are kept (``"keep"``) or left
-        out (``"drop"``).
+        With `judgments`: whether queries that only the judgments, or only the run, have are kept
+        (``"keep"``) or left out (``"drop"``).
     by
-        Columns of `table` that slice the queries: one row per slice (and run), with the number of ``queries`` and the mean of
-        each metric (its sum, or its geometric mean, for metrics that are summed up so). ``[]`` for one row of all queries. A
-        query in two slices is an error.
+        Columns of `table` that slice the queries: one row per slice (and run), with the number of
+        ``queries`` and the mean of each metric (its sum, or its geometric mean, for metrics that
+        are summed up so). ``[]`` for one row of all queries. A query in two slices is an error.
     rows
         One row per document, with the metrics of its query.
     partial
-        With `by`: for each metric the sums that can be merged, of one day with the next and of one slice with another: ``__n``
-        (queries with a value), ``__mean``, ``__m2`` (the sum of squared differences from the mean), ``__min`` and ``__max``.
-        :func:`rankframe.partial_sums` merges them, and tests by them.
+        With `by`: for each metric the sums that can be merged, of one day with the next and of one
+        slice with another: ``__n`` (queries with a value), ``__mean``, ``__m2`` (the sum of squared
+        differences from the mean), ``__min`` and ``__max``. :func:`rankframe.partial_sums` merges
+        them, and tests by them.
     checks
-        A statement that lists what is wrong in the table instead, as ``df.rank.check()`` does: severity, problem, query,
-        document and number of rows.
+        A statement that lists what is wrong in the table instead, as ``df.rank.check()`` does:
+        severity, problem, query, document and number of rows.
     names
-        The names of the metrics' columns. ``None`` for names without quotes, as ``ndcg_at_10``; ``"text"`` for canonical texts
-        in quotes, as ``"ndcg@10"``; a mapping of texts to names of yours, which are in quotes if they need them. Presets of
-        column names, as for ``df.rank.on``, are taken, too.
+        The names of the metrics' columns. ``None`` for names without quotes, as ``ndcg_at_10``;
+        ``"text"`` for canonical texts in quotes, as ``"ndcg@10"``; a mapping of texts to names of
+        yours, which are in quotes if they need them. Presets of column names, as for
+        ``df.rank.on``, are taken, too.
     numbers
-        The columns of ids, of queries and documents, that hold numbers, and are compared by value. The others hold text,
-        which is compared by its bytes, also in databases that would compare it without case.
+        The columns of ids, of queries and documents, that hold numbers, and are compared by value.
+        The others hold text, which is compared by its bytes, also in databases that would compare
+        it without case.
     **options
-        Column names and policies, as for ``df.rank.on``. Rows of a table in SQL have no order, so ``ties="order"`` is refused,
-        also as that of a `convention`; with ``rank=`` it is taken, since ranks have no ties, and equal ranks are a fault.
-        ``ties="expected"``, which is no window, and ``unjudged="bounds"`` are refused.
+        Column names and policies, as for ``df.rank.on``. Rows of a table in SQL have no order, so
+        ``ties="order"`` is refused, also as that of a `convention`; with ``rank=`` it is taken,
+        since ranks have no ties, and equal ranks are a fault. ``ties="expected"``, which is no
+        window, and ``unjudged="bounds"`` are refused.
 
     Returns
     -------
-    The text of the statement, without a semicolon. Values are floats. What would make a value wrong (a NaN score, an infinite
-    label, a document twice in a query, a label that a metric refuses) fails the statement with a sentence; in MySQL and
-    SQLite, which cannot fail in a SELECT, the metrics of such a query are null.
+    The text of the statement, without a semicolon. Values are floats. What would make a value wrong
+    (a NaN score, an infinite label, a document twice in a query, a label that a metric refuses)
+    fails the statement with a sentence; in MySQL and SQLite, which cannot fail in a SELECT, the
+    metrics of such a query are null.
 
     Raises
     ------
     UnknownMetric, InvalidOption
-        If a text names no metric, an option is out of its range, or a metric or an option has no SQL.
+        If a text names no metric, an option is out of its range, or a metric or an option has no
+        SQL.
     MissingExtra
         Without sqlglot: ``pip install 'rankframe[sql]'``.
 
@@ -137,17 +148,27 @@ def sql(
         options["names"] = others
     if judgments is None and (judged_only, run_only) != ("keep", "drop"):
         raise InvalidOption(
-            "judged_only and run_only are about judgments in a table of their own; name it as judgments"
+            "judged_only and run_only are about judgments in a table of their own; name it "
+            "as judgments"
         )
-    several, kind = Runs.of(runs, run), _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
+    several, kind = (
+        Runs.of(runs, run),
+        _kind(by=by is not None, rows=rows, partial=partial, checks=checks),
+    )
     column = RUN_OF_TABLE if several.scores else run
     refuse_baseline(baseline, several, kind)
     setup = _read(bound(options, sql), options, several)
-    calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE) if metrics or kind != "findings" else []
+    calls = (
+        only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE)
+        if metrics or kind != "findings"
+        else []
+    )
     setup, meant = _resolved(setup, calls)
     texts = [call.text for call in calls]
     named = {text: text for text in texts} if TEXT in presets else _named(texts, own)
-    refuse_long_names(named, dialect, WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else ""))
+    refuse_long_names(
+        named, dialect, WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else "")
+    )
     slices = [*([] if column is None else [column]), *([by] if isinstance(by, str) else by or ())]
     ranks = Ranks(
         _with_windows(setup),
@@ -163,7 +184,9 @@ def sql(
     refuse_other_numbers(ranks)
     columns = {call.text: named[text] for text, call in zip(texts, meant, strict=True)}
     compared = None if baseline is None else (str(column), baseline)
-    return statement(ranks, meant, columns, (table, judgments), kind, quoted=TEXT in presets, compared=compared)
+    return statement(
+        ranks, meant, columns, (table, judgments), kind, quoted=TEXT in presets, compared=compared
+    )
 
 
 FILE = re.compile(r"""[^'"`()\[\]{}\s]*([/\\*?][^'"`()\[\]{}]*|\.(parquet|csv))""")
@@ -183,16 +206,25 @@ def refuse_file(name: str, table: str | None, dialect: Dialect) -> None:
     if table is None:
         return
     if not table.strip():
-        raise InvalidOption(option(**{name: table}), " names no table; write its name, as ", option(**{name: "judged"}))
+        raise InvalidOption(
+            option(**{name: table}),
+            " names no table; write its name, as ",
+            option(**{name: "judged"}),
+        )
     if FILE.fullmatch(table.strip()) is None:
         return
     path = table.strip()
     if dialect not in READERS:
-        raise InvalidOption(option(**{name: table}), f" is a file, which {dialect} does not read; load it into a table")
+        raise InvalidOption(
+            option(**{name: table}),
+            f" is a file, which {dialect} does not read; load it into a table",
+        )
     reader = READERS[dialect].format(path)
     if path.endswith(".csv"):
         reader = reader.replace("parquet", "csv")
-    raise InvalidOption(option(**{name: table}), " is a file, and no table; write ", option(**{name: reader}))
+    raise InvalidOption(
+        option(**{name: table}), " is a file, and no table; write ", option(**{name: reader})
+    )
 
 
 def refuse_baseline(baseline: float | str | None, runs: Runs, kind: str) -> None:
@@ -201,7 +233,8 @@ def refuse_baseline(baseline: float | str | None, runs: Runs, kind: str) -> None
         return
     if not runs.columns or kind != "sums":
         raise InvalidOption(
-            "a baseline is compared in the partial sums of several runs; ask for these, and name run, their column, or runs"
+            "a baseline is compared in the partial sums of several runs; ask for these, and "
+            "name run, their column, or runs"
         )
     if runs.scores and baseline not in runs.scores:
         names = ", ".join(map(repr, runs.scores))
@@ -212,7 +245,10 @@ def refuse_long_names(named: Mapping[str, str], dialect: Dialect, most: int) -> 
     """Refuse a name that the database would cut."""
     if long := [(text, name) for text, name in named.items() if len(name) > most]:
         text, name = long[0]
-        says = f"{dialect} cuts names of columns, and {name!r} is longer than {most} letters; name it yourself, as "
+        says = (
+            f"{dialect} cuts names of columns, and {name!r} is longer than {most} letters; name "
+            "it yourself, as "
+        )
         raise InvalidOption(says, option(names={text: "..."}))
 
 
@@ -221,14 +257,19 @@ def refuse_other_numbers(ranks: Ranks) -> None:
     ids = (*ranks.setup.roles.query, ranks.setup.roles.doc_name, *ranks.by)
     ids = tuple(name for name in ids if name and not (ranks.scores and name == RUN_OF_TABLE))
     if others := [name for name in ranks.numbers if name not in ids]:
-        raise InvalidOption(option(numbers=others), f": the columns of ids are {', '.join(map(repr, ids))}")
+        raise InvalidOption(
+            option(numbers=others), f": the columns of ids are {', '.join(map(repr, ids))}"
+        )
 
 
 def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Any:
     """What the rows of the statement stand for."""
     asked = {"findings": checks, "rows": rows, "sums": partial, "slices": by and not partial}
     if sum(asked.values()) > 1:
-        raise InvalidOption("rows, by (also with partial) and checks are statements of their own; ask for one of them")
+        raise InvalidOption(
+            "rows, by (also with partial) and checks are statements of their own; ask for "
+            "one of them"
+        )
     return next((kind for kind, wanted in asked.items() if wanted), "queries")
 
 
@@ -238,18 +279,26 @@ def _named(texts: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
     for text, name in own.items():
         metric = text if text in texts else calls_of(text)[0].text
         if metric not in texts:
-            raise InvalidOption(option(names={text: name}), f": {text!r} is none of the metrics of the statement")
+            raise InvalidOption(
+                option(names={text: name}), f": {text!r} is none of the metrics of the statement"
+            )
         if not name.strip():
             says = " is no name of a column; write one, as "
-            raise InvalidOption(option(names={text: name}), says, option(names={text: flat_name(metric)}))
+            raise InvalidOption(
+                option(names={text: name}), says, option(names={text: flat_name(metric)})
+            )
         given[metric] = name
     return flat_names(text for text in texts if text not in given) | given
 
 
 def _read(setup: Setup, options: dict[str, Any], runs: Runs) -> Setup:
-    """The setup, with the column of runs; refuses options that have no SQL, and names that no text can hold."""
+    """The setup, with the column of runs; refuses options that have no SQL, and names that no text
+    can hold.
+    """
     if without := [name for name in options if name in NO_SQL]:
-        raise InvalidOption(f"{without[0]} has no SQL: it is about {NO_SQL[without[0]]}; evaluate a frame")
+        raise InvalidOption(
+            f"{without[0]} has no SQL: it is about {NO_SQL[without[0]]}; evaluate a frame"
+        )
     for role, row in ROLES.items():
         given = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
         for name in (given or ()) if row.several else (given,):
@@ -263,7 +312,9 @@ def _read(setup: Setup, options: dict[str, Any], runs: Runs) -> Setup:
 
 
 def _resolved(setup: Setup, calls: Sequence[Call]) -> tuple[Setup, list[Call]]:
-    """The setup and the metrics with the choices of the convention, which must be the same for all metrics."""
+    """The setup and the metrics with the choices of the convention, which must be the same for all
+    metrics.
+    """
     resolved = [setup.resolve(call) for call in calls]
     setups = {of for of, _ in resolved} or {setup}
     if len(setups) > 1:
@@ -277,7 +328,9 @@ def _with_windows(setup: Setup) -> Setup:
     policies, rule = setup.policies, setup.policies.tie_rule
     if rule.averages or policies.unjudged == "bounds":
         given = option(ties=policies.ties) if rule.averages else option(unjudged="bounds")
-        raise InvalidOption(given, " is computed from all orders or labels, which are no windows; evaluate a frame")
+        raise InvalidOption(
+            given, " is computed from all orders or labels, which are no windows; evaluate a frame"
+        )
     if "rank" in setup.given:  # single precision holds ranks, too
         setup = setup.changed(scores="as_given")
     if not rule.by_row(documents=setup.roles.doc_name is not None):
@@ -287,7 +340,10 @@ def _with_windows(setup: Setup) -> Setup:
     no_order = "rows of a table in SQL have no order, by which ties would stand ("
     if setup.roles.doc_name is None:
         raise InvalidOption(
-            no_order, option(doc=None, ties=policies.ties), "); name the column of documents: ", option(doc="doc_id")
+            no_order,
+            option(doc=None, ties=policies.ties),
+            "); name the column of documents: ",
+            option(doc="doc_id"),
         )
     advice = option(ties="doc_desc"), " or, if the table has ranks, ", option(rank="rank")
     raise InvalidOption(no_order, option(ties=policies.ties), "); say ", *advice)

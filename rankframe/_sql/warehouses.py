@@ -1,4 +1,6 @@
-"""The dialects of SQL, a row each: what differs between them beyond the spelling that sqlglot knows."""
+"""The dialects of SQL, a row each: what differs between them beyond the spelling that sqlglot
+knows.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def _collated(name: str, *, quoted: bool = False) -> Callable[[Tree], Tree]:
 
 
 def _of_bytes(x: Tree) -> Tree:
-    """A text of any character set, as its bytes in UTF-8; collations of texts take no heed of blanks at the end."""
+    """A text of any character set, as its bytes in UTF-8; collations of texts take no heed of
+    blanks at the end.
+    """
     as_text = exp.cast(x, exp.DataType.build("CHAR CHARACTER SET utf8mb4", dialect="mysql"))
     return exp.cast(as_text, exp.DataType.build("BINARY", dialect="mysql"))
 
@@ -38,7 +42,10 @@ def _as_number(x: Tree) -> Tree:
 
 def _thrown(message: Tree) -> Tree:
     """ClickHouse takes a constant message alone: one call for each branch of the choice."""
-    calls = [exp.Anonymous(this="throwIf", expressions=[x.this, x.args["true"]]) for x in message.args["ifs"]]
+    calls = [
+        exp.Anonymous(this="throwIf", expressions=[x.this, x.args["true"]])
+        for x in message.args["ifs"]
+    ]
     return exp.Greatest(this=calls[0], expressions=calls[1:])
 
 
@@ -80,10 +87,11 @@ class Warehouse:
     float32
         The type of floats of 32 bits; None where there is none.
     no_number
-        Whether a value is text of which a cast makes a number, or null, without a word; None where it fails.
+        Whether a value is text of which a cast makes a number, or null, without a word; None where
+        it fails.
     qualified
-        Whether columns need the name of their table: otherwise ClickHouse takes one for an alias of the same SELECT, and SQLite
-        takes a name in quotes that no column has for a text.
+        Whether columns need the name of their table: otherwise ClickHouse takes one for an alias of
+        the same SELECT, and SQLite takes a name in quotes that no column has for a text.
     text
         The type of a text that can be sorted.
     underflows
@@ -91,7 +99,8 @@ class Warehouse:
     longest
         The most letters of a column's name; a longer one may be cut without a word.
     one_window
-        Whether a step has windows of one partition and order alone: MariaDB sorts once for several, and gives wrong values.
+        Whether a step has windows of one partition and order alone: MariaDB sorts once for several,
+        and gives wrong values.
     upper
         Whether names without quotes are in upper case, which names in quotes have to follow.
     """

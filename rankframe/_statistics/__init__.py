@@ -1,1 +1,3 @@
-"""Statistics beyond means, intervals and paired tests, for which `rankframe.stats` is: arrays in, arrays out."""
+"""Statistics beyond means, intervals and paired tests, for which `rankframe.stats` is: arrays in,
+arrays out.
+"""

@@ -1,4 +1,6 @@
-"""The Bayesian signed-rank test: how probable it is that differences are positive, practically none, or negative."""
+"""The Bayesian signed-rank test: how probable it is that differences are positive, practically
+none, or negative.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from .._support.draws import Step, exponentials, parts, streams
 from .._support.floats import Floats, np
 from .weighted_means import NOISE
 
-CHANCES: Mapping[str, pl.DataType] = dict.fromkeys(("p_better", "p_equivalent", "p_worse"), pl.Float64())
+CHANCES: Mapping[str, pl.DataType] = dict.fromkeys(
+    ("p_better", "p_equivalent", "p_worse"), pl.Float64()
+)
 """The columns that results have in addition."""
 
 PRIOR = 0.5
@@ -18,9 +22,11 @@ PRIOR = 0.5
 
 
 def shares(differences: Floats, rope: float, weights: Floats) -> Floats:
-    """The shares of pairs of queries whose mean difference is below -rope, between both, and above rope: a row per weighting.
+    """The shares of pairs of queries whose mean difference is below -rope, between both, and above
+    rope: a row per weighting.
 
-    `differences` begin with the prior, 0; a query makes a pair with itself, too. A mean on the border counts half on either side.
+    `differences` begin with the prior, 0; a query makes a pair with itself, too. A mean on the
+    border counts half on either side.
     """
     order = np.argsort(differences, kind="stable")
     d, w = differences[order], weights[:, order]
@@ -28,7 +34,10 @@ def shares(differences: Floats, rope: float, weights: Floats) -> Floats:
 
     def below(border: float) -> Floats:
         noise = NOISE * max(abs(border), np.abs(d).max())
-        ends = np.searchsorted(d, border - d - noise, "left"), np.searchsorted(d, border - d + noise, "right")
+        ends = (
+            np.searchsorted(d, border - d - noise, "left"),
+            np.searchsorted(d, border - d + noise, "right"),
+        )
         less, more = ((w * up_to[:, at]).sum(axis=1) for at in ends)
         return np.asarray(less + more) / 2
 
@@ -40,21 +49,26 @@ def shares(differences: Floats, rope: float, weights: Floats) -> Floats:
 def _dirichlet(stream: np.random.PCG64, rows: int, n: int) -> Floats:
     """Weights of the prior and of n queries, which add up to 1."""
     drawn = exponentials(stream, rows, n + 2)
-    drawn[:, 1] *= np.cos(np.pi / 2 * np.exp(-drawn[:, 0])) ** 2  # half of a squared normal deviate: Gamma(1/2)
+    drawn[:, 1] *= (
+        np.cos(np.pi / 2 * np.exp(-drawn[:, 0])) ** 2
+    )  # half of a squared normal deviate: Gamma(1/2)
     return np.asarray(drawn[:, 1:] / drawn[:, 1:].sum(axis=1, keepdims=True))
 
 
-def signed_rank(differences: Floats, rope: float, resamples: int, seed: int, step: Step | None = None) -> Floats:
-    """The probabilities that the differences of a run are below -rope, within, and above rope: of each, the share of weightings.
+def signed_rank(
+    differences: Floats, rope: float, resamples: int, seed: int, step: Step | None = None
+) -> Floats:
+    """The probabilities that the differences of a run are below -rope, within, and above rope: of
+    each, the share of weightings.
 
-    Queries get random weights (Dirichlet's distribution), with a prior difference of 0 that weighs half a query. A weighting counts
-    for the region that has most pairs of queries, as `shares` counts them; for half of each if the two sides have the same.
-    NaN without a difference.
+    Queries get random weights (Dirichlet's distribution), with a prior difference of 0 that weighs
+    half a query. A weighting counts for the region that has most pairs of queries, as `shares`
+    counts them; for half of each if the two sides have the same. NaN without a difference.
 
     References
     ----------
-    A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian Wilcoxon signed-rank test based on the
-    Dirichlet process, ICML. The package baycomp.
+    A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian Wilcoxon
+    signed-rank test based on the Dirichlet process, ICML. The package baycomp.
     """
     differences = differences[~np.isnan(differences)]
     if not len(differences):

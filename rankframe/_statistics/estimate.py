@@ -1,4 +1,6 @@
-"""What an estimator is: a row with its words, its needs, its options, and one function from a sample to an estimate."""
+"""What an estimator is: a row with its words, its needs, its options, and one function from a
+sample to an estimate.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ from .weighted_means import means
 Need: TypeAlias = Literal[
     "limits", "bounds", "plain means", "confidence", "directions", "order", "ids", "runs", "known"
 ]
-"""What an estimator needs of a sample: limits of the values, which metrics may declare, or bounds that all metrics declare; plain
-means of the values; an interval; and the facts of `Sample` of these names."""
+"""What an estimator needs of a sample: limits of the values, which metrics may declare, or bounds
+that all metrics declare; plain means of the values; an interval; and the facts of `Sample` of these
+names."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +35,16 @@ class Estimate:
     value
         The mean.
     low, high
-        The ends of the interval; NaN without one. Where the test can reject no mean, they are the limits of the values.
+        The ends of the interval; NaN without one. Where the test can reject no mean, they are the
+        limits of the values.
     p
-        The two-sided p-value of a mean of 0; NaN without a value, and where the estimator has no test.
+        The two-sided p-value of a mean of 0; NaN without a value, and where the estimator has no
+        test.
     more
         What else it tells, such as whether p is ``"exact"``.
     kinds
-        The kind of each interval, None without one; a function whose kind is the estimator's name leaves it out.
+        The kind of each interval, None without one; a function whose kind is the estimator's name
+        leaves it out.
     """
 
     value: Floats
@@ -70,11 +76,13 @@ class Estimator:
     function
         Takes a sample and alpha, which is NaN without an interval, and its own options by name.
     test, interval
-        The words for its test and for its interval; for several kinds of interval, their words by kind.
+        The words for its test and for its interval; for several kinds of interval, their words by
+        kind.
     needs
         What it needs of a sample.
     units
-        The options of a verb about units that the estimator takes: their weights, their clusters, the look at which they came.
+        The options of a verb about units that the estimator takes: their weights, their clusters,
+        the look at which they came.
     columns
         The columns that results have of `Estimate.more`.
     gives_p
@@ -86,7 +94,8 @@ class Estimator:
     mean
         The mean alone, from a sample and those of its options that it reads.
     enough
-        After how many units without a change a bound of this confidence rules out the loss of a share of the values' range.
+        After how many units without a change a bound of this confidence rules out the loss of a
+        share of the values' range.
     """
 
     name: str
@@ -131,7 +140,9 @@ class Estimator:
         estimate = self.function(sample, alpha, **self.own(self.function, options))
         kinds = estimate.kinds or [self.name] * sample.columns
         there = ~np.isnan(estimate.low)
-        return replace(estimate, kinds=[kind if has else None for kind, has in zip(kinds, there, strict=True)])
+        return replace(
+            estimate, kinds=[kind if has else None for kind, has in zip(kinds, there, strict=True)]
+        )
 
     def refuse_others(
         self,

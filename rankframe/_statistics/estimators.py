@@ -1,7 +1,8 @@
-"""Estimators: one function from a sample to the mean of each column, its interval and its p-value, of one making.
+"""Estimators: one function from a sample to the mean of each column, its interval and its p-value,
+of one making.
 
-p is the smallest level at which the test rejects a mean of 0, and the interval has the means that it does not reject: p < alpha
-exactly where the interval at the confidence 1 - alpha leaves out 0.
+p is the smallest level at which the test rejects a mean of 0, and the interval has the means that
+it does not reject: p < alpha exactly where the interval at the confidence 1 - alpha leaves out 0.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from dataclasses import dataclass
 from itertools import chain
 from statistics import NormalDist
 
-from .._support.draws import Step, affordable, exponentials, of_blocks, parts, product, resampled, words
+from .._support.draws import (
+    Step,
+    affordable,
+    exponentials,
+    of_blocks,
+    parts,
+    product,
+    resampled,
+    words,
+)
 from .._support.floats import Booleans, Floats, np
 from .._support.statistical_options import PLANNED, OfDifferences, Planned, Resamples, Rope, Seed
 from .bayes import CHANCES, signed_rank
@@ -24,7 +34,17 @@ from .random_weights import LEAST_UNITS, RandomMeans
 from .sample import Sample, given
 from .student import quantiles, upper_tail
 from .tukey import honest_differences
-from .weighted_means import NOISE, acceleration, by_column, effective_number, ends, errors, means, over, weighed
+from .weighted_means import (
+    NOISE,
+    acceleration,
+    by_column,
+    effective_number,
+    ends,
+    errors,
+    means,
+    over,
+    weighed,
+)
 
 ENUMERATED = 16
 """The most values other than 0 for which all sign flips are enumerated: 65,536 sums."""
@@ -36,14 +56,16 @@ TUNED_AND_MEAN = 2
 """The judged units that a mean and a tuned weight take; more tell how sure they are."""
 
 ENOUGH = 6
-"""The fewest units that differ from the commonest difference for sign flips: of five, p is 2 / 2^5 or more."""
+"""The fewest units that differ from the commonest difference for sign flips: of five, p is 2 / 2^5
+or more."""
 
 
 def automatic(sample: Sample) -> list[str]:
     """The estimator of each column of differences.
 
-    Sign flips need `ENOUGH` units that differ from the commonest difference; fewer have the bounded estimator, or Student's
-    without limits of the values. Values that are all equal, without limits, have no interval.
+    Sign flips need `ENOUGH` units that differ from the commonest difference; fewer have the bounded
+    estimator, or Student's without limits of the values. Values that are all equal, without limits,
+    have no interval.
     """
     names = []
     differing = sample.number_differing()
@@ -59,7 +81,12 @@ def automatic(sample: Sample) -> list[str]:
 
 
 def auto(
-    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+    sample: Sample,
+    alpha: float,
+    *,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
 ) -> Estimate:
     """Each column by its `automatic` estimator."""
     kinds = automatic(sample)
@@ -76,19 +103,26 @@ def auto(
 
 
 def permutation(
-    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+    sample: Sample,
+    alpha: float,
+    *,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
 ) -> Estimate:
     """The test that flips signs of differences, and its inversion.
 
-    Flipping the signs of the units F makes the sum of the differences less delta as large as it is exactly if the mean of F
-    is at most delta. So the means of the sets of units that are flipped give p, as the share of those on the other side of 0,
-    and as their quantiles the interval (Hartigan's typical values). If few differences are not 0, their signs are flipped in
-    all ways; else each random set counts with the set of the other units, and with all units and none.
+    Flipping the signs of the units F makes the sum of the differences less delta as large as it is
+    exactly if the mean of F is at most delta. So the means of the sets of units that are flipped
+    give p, as the share of those on the other side of 0, and as their quantiles the interval
+    (Hartigan's typical values). If few differences are not 0, their signs are flipped in all ways;
+    else each random set counts with the set of the other units, and with all units and none.
 
     References
     ----------
-    J. A. Hartigan (1969), Using subsample values as typical values, JASA 64. F. Konietschke, M. Pauly (2014), Bootstrapping
-    and permuting paired t-test type statistics, Statistics and Computing 24.
+    J. A. Hartigan (1969), Using subsample values as typical values, JASA 64. F. Konietschke, M.
+    Pauly (2014), Bootstrapping and permuting paired t-test type statistics, Statistics and
+    Computing 24.
     """
     worth, weights = weighed(sample.values, sample.weights)
     value = means(sample.values, sample.weights)
@@ -124,7 +158,9 @@ class Subsets:
 
 @dataclass(frozen=True)
 class _Flips:
-    """Values times weights and weights of units, by columns, and the least and greatest value of each column."""
+    """Values times weights and weights of units, by columns, and the least and greatest value of
+    each column.
+    """
 
     worth: Floats
     weights: Floats
@@ -137,27 +173,36 @@ class _Flips:
         n = len(self.worth)
         units = np.count_nonzero(self.weights, axis=0)
         resamples = affordable(resamples, n)
-        rest = np.where(self.worth != 0, 0.0, self.weights)  # the weights of units without a difference
+        rest = np.where(
+            self.worth != 0, 0.0, self.weights
+        )  # the weights of units without a difference
         some_rest = exact & (units > ENUMERATED)
         columns = np.hstack([self.worth[:, drawn], self.weights[:, drawn], rest[:, some_rest]])
         sums = np.empty((resamples, 0))
         if columns.shape[1]:
             sums = flipped(columns, resamples, seed, step)
         k = int(drawn.sum())
-        of_drawn = [self._of_drawn(i, sums[:, j], sums[:, k + j]) for j, i in enumerate(np.flatnonzero(drawn).tolist())]
+        of_drawn = [
+            self._of_drawn(i, sums[:, j], sums[:, k + j])
+            for j, i in enumerate(np.flatnonzero(drawn).tolist())
+        ]
         of_rest = dict(zip(np.flatnonzero(some_rest).tolist(), sums[:, 2 * k :].T, strict=True))
         of_all = [self._of_all(i, of_rest.get(i)) for i in np.flatnonzero(exact).tolist()]
         numbers = [*np.flatnonzero(drawn).tolist(), *np.flatnonzero(exact).tolist()]
         return list(zip(numbers, of_drawn + of_all, strict=True))
 
     def _of_drawn(self, i: int, sums: Floats, weights: Floats) -> Subsets:
-        """Those of random sets, each with the set of the other units; and of all units, and of none."""
+        """Those of random sets, each with the set of the other units; and of all units, and of
+        none.
+        """
         total, weight = self.worth[:, i].sum(), self.weights[:, i].sum()
         both = np.concatenate([sums, total - sums, [total]])
         return self._of_sums(i, both, np.concatenate([weights, weight - weights, [weight]]), 1)
 
     def _of_all(self, i: int, rest: Floats | None) -> Subsets:
-        """Those of all sets of units; or of all sets of units with a difference, with random ones of the `rest`."""
+        """Those of all sets of units; or of all sets of units with a difference, with random ones
+        of the `rest`.
+        """
         there = (self.weights[:, i] > 0) if rest is None else self.worth[:, i] != 0
         sums, weights = _all_sums(self.worth[there, i]), _all_sums(self.weights[there, i])
         if rest is not None:
@@ -167,19 +212,29 @@ class _Flips:
         return self._of_sums(i, sums[1:], weights[1:], 1)
 
     def _of_sums(self, i: int, sums: Floats, weights: Floats, empty: int) -> Subsets:
-        """The means of sets, 0 where the sum is a rounding error; those without weight count as empty."""
+        """The means of sets, 0 where the sum is a rounding error; those without weight count as
+        empty.
+        """
         least, greatest = (end[i] for end in self.within)
         there = weights > NOISE * self.weights[:, i].sum()
-        sums, weights, without = sums[there], weights[there], len(there) - int(np.count_nonzero(there))
+        sums, weights, without = (
+            sums[there],
+            weights[there],
+            len(there) - int(np.count_nonzero(there)),
+        )
         none = np.abs(sums) <= NOISE * np.abs(self.worth[:, i]).sum()
         found = np.where(none, 0.0, np.clip(sums / weights, least, greatest))
         return Subsets(found, empty + without, len(there) + empty)
 
 
 def flipped(columns: Floats, resamples: int, seed: int, step: Step | None) -> Floats:
-    """The sums of the columns over random sets of the units, each of which is in a set with probability 1/2: a row per set."""
+    """The sums of the columns over random sets of the units, each of which is in a set with
+    probability 1/2: a row per set.
+    """
     n = len(columns)
-    place = {column.tobytes(): i for i, column in enumerate(columns.T)}  # weights are often the same for all
+    place = {
+        column.tobytes(): i for i, column in enumerate(columns.T)
+    }  # weights are often the same for all
     distinct = columns[:, [*place.values()]]
     at = {name: i for i, name in enumerate(place)}
 
@@ -216,20 +271,29 @@ def _normal(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
 
 
 def bounded(
-    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+    sample: Sample,
+    alpha: float,
+    *,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
 ) -> Estimate:
     """The bound that is valid for few and skewed values within limits, and the test that it makes.
 
-    For each end it adds one unit, with the limit and the largest weight, and gives all units random weights. An end is the
-    mean that this exceeds in a share alpha / 2 of draws, where one more draw counts against it: so the guarantee holds for any
-    number of draws. Of very many units of equal weight, exact moments give the ends where the mean is near normal.
+    For each end it adds one unit, with the limit and the largest weight, and gives all units random
+    weights. An end is the mean that this exceeds in a share alpha / 2 of draws, where one more draw
+    counts against it: so the guarantee holds for any number of draws. Of very many units of equal
+    weight, exact moments give the ends where the mean is near normal.
 
     References
     ----------
-    E. Learned-Miller, P. S. Thomas (2019), A new confidence interval for the mean of a bounded random variable,
-    arXiv:1905.06208.
+    E. Learned-Miller, P. S. Thomas (2019), A new confidence interval for the mean of a bounded
+    random variable, arXiv:1905.06208.
     """
-    value, number = means(sample.values, sample.weights), effective_number(weighed(sample.values, sample.weights)[1])
+    value, number = (
+        means(sample.values, sample.weights),
+        effective_number(weighed(sample.values, sample.weights)[1]),
+    )
     low, high, p = np.full((3, sample.columns), np.nan)
     fit = (number > 1) & np.isfinite(value)
     drawn = fit
@@ -247,9 +311,11 @@ def bounded(
 
 
 def enough_bounded(share: float, ci: float) -> int:
-    """After how many units without a change the bounded interval rules out the loss; an interval takes two units.
+    """After how many units without a change the bounded interval rules out the loss; an interval
+    takes two units.
 
-    A loss of the whole range on a share of all units changes none of n with probability (1 - share)^n.
+    A loss of the whole range on a share of all units changes none of n with probability (1 -
+    share)^n.
     """
     if share >= 1 or share < NOISE:
         return 2
@@ -257,8 +323,12 @@ def enough_bounded(share: float, ci: float) -> int:
 
 
 def without_draws(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
-    """The bounded interval and p of means of very many units of equal weight; NaN where their skewness asks for draws."""
-    below, above = (RandomMeans.of(sample.values, x) for x in (sample.limits.least, sample.limits.greatest))
+    """The bounded interval and p of means of very many units of equal weight; NaN where their
+    skewness asks for draws.
+    """
+    below, above = (
+        RandomMeans.of(sample.values, x) for x in (sample.limits.least, sample.limits.greatest)
+    )
     near = below.is_near_normal & above.is_near_normal
     p = np.minimum(1.0, 2 * np.minimum(below.share_to_zero(), 1 - above.share_to_zero()))
     low, high = np.full((2, sample.columns), np.nan)
@@ -267,7 +337,9 @@ def without_draws(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]
     return np.where(near, low, np.nan), np.where(near, high, np.nan), np.where(near, p, np.nan)
 
 
-def with_one_more(sample: Sample, resamples: int, seed: int, step: Step | None) -> tuple[Floats, Floats]:
+def with_one_more(
+    sample: Sample, resamples: int, seed: int, step: Step | None
+) -> tuple[Floats, Floats]:
     """Randomly weighted means, with one more unit at the least and at the greatest value."""
     limits = sample.limits.least, sample.limits.greatest
     both = np.hstack([np.vstack([sample.values, limit]) for limit in limits])
@@ -275,15 +347,21 @@ def with_one_more(sample: Sample, resamples: int, seed: int, step: Step | None) 
     weights = np.tile(np.vstack([weights, weights.max(axis=0)]), 2)
     sums = sums_of(both, weights)
     drawn = resampled(lambda sums: over(*sums), sums, resamples, seed, step, exponentials)
-    drawn[np.abs(drawn) <= NOISE * np.abs(both).max(axis=0, initial=0.0, where=~np.isnan(both))] = 0.0
+    drawn[np.abs(drawn) <= NOISE * np.abs(both).max(axis=0, initial=0.0, where=~np.isnan(both))] = (
+        0.0
+    )
     below, above = np.split(drawn, 2, axis=1)
     return below, above
 
 
-def inverted(below: Floats, above: Floats, certain: int, total: int, alpha: float) -> tuple[float, float, float]:
-    """The ends of the interval and p, from draws of the mean for either end, out of a `total` with those that always count.
+def inverted(
+    below: Floats, above: Floats, certain: int, total: int, alpha: float
+) -> tuple[float, float, float]:
+    """The ends of the interval and p, from draws of the mean for either end, out of a `total` with
+    those that always count.
 
-    The test of a mean delta rejects if fewer than alpha / 2 of all draws are at most delta, or at least delta.
+    The test of a mean delta rejects if fewer than alpha / 2 of all draws are at most delta, or at
+    least delta.
     """
     up, down = (certain + int(np.count_nonzero(x)) for x in (below <= 0, above >= 0))
     p = min(1.0, 2 * min(up, down) / total)
@@ -292,7 +370,10 @@ def inverted(below: Floats, above: Floats, certain: int, total: int, alpha: floa
     nth = math.ceil(round(alpha * total / 2, 6)) - certain
     if nth < 1:
         return -math.inf, math.inf, p
-    low, high = np.partition(below, nth - 1)[nth - 1], np.partition(above, len(above) - nth)[len(above) - nth]
+    low, high = (
+        np.partition(below, nth - 1)[nth - 1],
+        np.partition(above, len(above) - nth)[len(above) - nth],
+    )
     return float(low), float(high), p
 
 
@@ -305,16 +386,27 @@ def sums_of(values: Floats, weights: Floats, *, squares: bool = False) -> list[F
 
 
 def percentile(
-    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+    sample: Sample,
+    alpha: float,
+    *,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
 ) -> Estimate:
     """The quantiles of resampled means, and the level at which they meet 0."""
     return _of_resamples(sample, alpha, resamples, seed, step, corrected=False)
 
 
 def bca(
-    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+    sample: Sample,
+    alpha: float,
+    *,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
 ) -> Estimate:
-    """The quantiles of resampled means, corrected for bias and skewness, and the level at which they meet 0.
+    """The quantiles of resampled means, corrected for bias and skewness, and the level at which
+    they meet 0.
 
     References
     ----------
@@ -327,7 +419,10 @@ def _of_resamples(
     sample: Sample, alpha: float, resamples: int, seed: int, step: Step | None, corrected: bool
 ) -> Estimate:
     """The bootstrap's quantiles: as `corrected`, BCa's."""
-    value, number = means(sample.values, sample.weights), effective_number(weighed(sample.values, sample.weights)[1])
+    value, number = (
+        means(sample.values, sample.weights),
+        effective_number(weighed(sample.values, sample.weights)[1]),
+    )
     low, high, p = np.full((3, sample.columns), np.nan)
     fit = (number > 1) & np.isfinite(value)
     if fit.any():
@@ -338,7 +433,9 @@ def _of_resamples(
         skew = acceleration(some.values, some.weights)
         within = np.transpose(ends(some.values, some.weights))
         for i, column, a, of_column in zip(np.flatnonzero(fit), drawn.T, skew, within, strict=True):
-            quantiles = Quantiles.of(column[~np.isnan(column)], value[i], a if corrected else None, of_column)
+            quantiles = Quantiles.of(
+                column[~np.isnan(column)], value[i], a if corrected else None, of_column
+            )
             low[i], high[i], p[i] = (*quantiles.interval(alpha), quantiles.p())
     return Estimate(value, low, high, np.where((number > 0) & ~fit, 1.0, p))
 
@@ -346,9 +443,13 @@ def _of_resamples(
 def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> Estimate:
     """The quantiles of means of random numbers of each unit, and the level at which they meet 0.
 
-    The numbers come from the units' ids, so that sums over parts of a sample add up to those of the whole.
+    The numbers come from the units' ids, so that sums over parts of a sample add up to those of the
+    whole.
     """
-    value, number = means(sample.values, sample.weights), effective_number(weighed(sample.values, sample.weights)[1])
+    value, number = (
+        means(sample.values, sample.weights),
+        effective_number(weighed(sample.values, sample.weights)[1]),
+    )
     low, high, p = np.full((3, sample.columns), np.nan)
     weights, sums = sums_of_draws(sample.values, sample.weights, given(sample.ids), resamples)
     within = np.transpose(ends(sample.values, sample.weights))
@@ -361,7 +462,9 @@ def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> E
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Sorted resampled means, with BCa's bias correction z and acceleration a (None: not corrected)."""
+    """Sorted resampled means, with BCa's bias correction z and acceleration a (None: not
+    corrected).
+    """
 
     drawn: Floats
     z: float
@@ -369,7 +472,9 @@ class Quantiles:
 
     @classmethod
     def of(cls, drawn: Floats, center: float, a: float | None, within: Floats) -> Quantiles:
-        """Those of resampled means around the mean, which are clipped to the least and the greatest value."""
+        """Those of resampled means around the mean, which are clipped to the least and the greatest
+        value.
+        """
         noise = NOISE * float(np.abs(drawn).max())
         below = np.count_nonzero(drawn < center - noise) + np.count_nonzero(drawn <= center + noise)
         z = normal_quantile(below / 2, len(drawn))
@@ -427,7 +532,9 @@ def normal_quantile(count: float, total: int) -> float:
 
 
 def t(sample: Sample, alpha: float) -> Estimate:
-    """Student's interval and paired test; weights that differ count as fewer units (Kish's effective number)."""
+    """Student's interval and paired test; weights that differ count as fewer units (Kish's
+    effective number).
+    """
     value, error = means(sample.values, sample.weights), errors(sample.values, sample.weights)
     number = effective_number(weighed(sample.values, sample.weights)[1])
     fit = (number > 1) & np.isfinite(value)
@@ -439,14 +546,20 @@ def t(sample: Sample, alpha: float) -> Estimate:
 
 
 def bootstrap(
-    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+    sample: Sample,
+    alpha: float,
+    *,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
 ) -> Estimate:
-    """The bootstrap of Student's statistic: its size in resamples of the differences less their mean, and its inversion.
+    """The bootstrap of Student's statistic: its size in resamples of the differences less their
+    mean, and its inversion.
 
     References
     ----------
-    T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR. P. Hall (1988), On symmetric bootstrap
-    confidence intervals, JRSS B 50.
+    T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR. P. Hall (1988), On
+    symmetric bootstrap confidence intervals, JRSS B 50.
     """
     values, weights = sample.values, sample.weights
     value, number = means(values, weights), effective_number(weighed(values, weights)[1])
@@ -471,7 +584,9 @@ def bootstrap(
 
 
 def _student(sums: list[Floats]) -> tuple[Floats, Floats]:
-    """Student's statistic of each resample, up to a common factor, and the error that it divides the mean by."""
+    """Student's statistic of each resample, up to a common factor, and the error that it divides
+    the mean by.
+    """
     x, w, xx, xw, ww = sums
     mean = over(x, w)
     error = over(np.sqrt(np.maximum(xx - 2 * mean * xw + mean**2 * ww, 0)), w)
@@ -487,9 +602,15 @@ def _all_zero(sample: Sample) -> Booleans:
 
 
 def tukey(
-    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+    sample: Sample,
+    alpha: float,
+    *,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
 ) -> Estimate:
-    """The randomised honestly significant difference, whose intervals and p hold for all pairs of a metric at once.
+    """The randomised honestly significant difference, whose intervals and p hold for all pairs of a
+    metric at once.
 
     Units count of which all runs have a value, also for the middle of the interval.
     """
@@ -516,10 +637,12 @@ def sequential(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The confidence sequence of values in the order in which they came, and its p, which hold at all looks at once.
+    """The confidence sequence of values in the order in which they came, and its p, which hold at
+    all looks at once.
 
-    It tells how many times as wide it is as the interval of a single look, which `single` names, with `resamples` and `seed`; and
-    where the looks contradict each other, so that there is no interval.
+    It tells how many times as wide it is as the interval of a single look, which `single` names,
+    with `resamples` and `seed`; and where the looks contradict each other, so that there is no
+    interval.
     """
     method = method_for(planned)
     limits = sample.limits.least, sample.limits.greatest
@@ -528,12 +651,19 @@ def sequential(
     crossed = low > high
     low, high = (np.where(crossed, np.nan, end) for end in (low, high))
     alone = ESTIMATORS[single].at(sample, alpha, resamples=resamples, seed=seed, step=step)
-    more = {"width_ratio": over(high - low, alone.high - alone.low), "crossed": crossed.astype(np.float64)}
-    return Estimate(means(sample.values, sample.weights), low, high, p, more, [method] * sample.columns)
+    more = {
+        "width_ratio": over(high - low, alone.high - alone.low),
+        "crossed": crossed.astype(np.float64),
+    }
+    return Estimate(
+        means(sample.values, sample.weights), low, high, p, more, [method] * sample.columns
+    )
 
 
 def enough_looks(share: float, ci: float, *, planned: Planned = PLANNED) -> int:
-    """After how many values of 0 a confidence sequence rules out the loss; differences have twice the range of their values."""
+    """After how many values of 0 a confidence sequence rules out the loss; differences have twice
+    the range of their values.
+    """
     return values_needed(share / 2, ci, method_for(planned))
 
 
@@ -541,26 +671,35 @@ def enough_looks(share: float, ci: float, *, planned: Planned = PLANNED) -> int:
 
 
 def prediction_powered(sample: Sample, alpha: float) -> Estimate:
-    """The mean of judged units, moved by what a model says of the others, with Student's interval and test (PPI++)."""
+    """The mean of judged units, moved by what a model says of the others, with Student's interval
+    and test (PPI++).
+    """
     return _of_judged(sample, alpha, within=True)
 
 
 def adjusted(sample: Sample, alpha: float, *, adjust_mean: float | None = None) -> Estimate:
-    """The mean of judged units, adjusted for a quantity known before, with Student's interval and test (CUPED).
+    """The mean of judged units, adjusted for a quantity known before, with Student's interval and
+    test (CUPED).
 
     `adjust_mean` is the mean of that quantity over all units; None for that of the sample.
     """
     return _of_judged(sample, alpha, within=False, mean=adjust_mean)
 
 
-def _of_judged(sample: Sample, alpha: float, *, within: bool, mean: float | None = None) -> Estimate:
-    """The mean of each column, with Student's interval and test; NaN for fewer than three judged units."""
+def _of_judged(
+    sample: Sample, alpha: float, *, within: bool, mean: float | None = None
+) -> Estimate:
+    """The mean of each column, with Student's interval and test; NaN for fewer than three judged
+    units.
+    """
     known = given(sample.known)
     judged = known.judged & (by_column(sample.weights)[:, 0] > 0)
     if np.count_nonzero(judged) <= TUNED_AND_MEAN:
         nothing = np.full(sample.columns, np.nan)
         return Estimate(nothing, nothing, nothing, nothing, dict.fromkeys(OF_JUDGED, nothing))
-    found = estimates(sample.values, known.values, known.judged, sample.weights, within=within, mean=mean)
+    found = estimates(
+        sample.values, known.values, known.judged, sample.weights, within=within, mean=mean
+    )
     half = found.reach(1 - alpha)
     p = np.where(np.isnan(found.mean), np.nan, found.p_values())
     return Estimate(found.mean, found.mean - half, found.mean + half, p, found.columns)
@@ -589,19 +728,28 @@ def bayes(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The probabilities of the Bayesian signed-rank test, in place of p; the interval is that of another estimator."""
+    """The probabilities of the Bayesian signed-rank test, in place of p; the interval is that of
+    another estimator.
+    """
     other = ESTIMATORS[interval].at(sample, alpha, resamples=resamples, seed=seed, step=step)
     gains = (sample.values * given(sample.directions)).T
-    worse, equivalent, better = np.transpose([signed_rank(x, rope, resamples, seed, step) for x in gains])
+    worse, equivalent, better = np.transpose(
+        [signed_rank(x, rope, resamples, seed, step) for x in gains]
+    )
     more = dict(zip(CHANCES, (better, equivalent, worse), strict=True))
-    return Estimate(other.value, other.low, other.high, np.full(sample.columns, np.nan), more, other.kinds)
+    return Estimate(
+        other.value, other.low, other.high, np.full(sample.columns, np.nan), more, other.kinds
+    )
 
 
 ESTIMATORS: Mapping[str, Estimator] = {
     each.name: each
     for each in (
         Estimator(
-            "auto", auto, "the paired permutation test, or the bounded interval where fewer than six queries differ"
+            "auto",
+            auto,
+            "the paired permutation test, or the bounded interval where fewer than six "
+            "queries differ",
         ),
         Estimator("permutation", permutation, "the paired permutation test", "sign flips"),
         Estimator("bca", bca, "the BCa bootstrap", "BCa"),
@@ -648,7 +796,14 @@ ESTIMATORS: Mapping[str, Estimator] = {
             enough=enough_looks,
         ),
         Estimator("bootstrap", bootstrap, "the paired bootstrap test", "bootstrap of Student's t"),
-        Estimator("tukey", tukey, "Tukey's test", "simultaneous, of Tukey's test", needs=("runs",), corrected=True),
+        Estimator(
+            "tukey",
+            tukey,
+            "Tukey's test",
+            "simultaneous, of Tukey's test",
+            needs=("runs",),
+            corrected=True,
+        ),
         Estimator(
             "bayes",
             bayes,
@@ -665,5 +820,7 @@ ESTIMATORS: Mapping[str, Estimator] = {
 TESTS: Mapping[str, str] = {row.name: row.test for row in ESTIMATORS.values()}
 """The tests in sentences."""
 
-INTERVALS: Mapping[str, str] = dict(chain.from_iterable(row.intervals.items() for row in ESTIMATORS.values()))
+INTERVALS: Mapping[str, str] = dict(
+    chain.from_iterable(row.intervals.items() for row in ESTIMATORS.values())
+)
 """The kinds of interval in sentences."""

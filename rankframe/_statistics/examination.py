@@ -1,7 +1,9 @@
-"""The probability that users examine a rank, from clicks on documents that were shown at several ranks.
+"""The probability that users examine a rank, from clicks on documents that were shown at several
+ranks.
 
-All functions take an array whose last two axes are ranks: the clicks at rank i on the documents that were shown at ranks i
-and j, equally often at both. They give the probability at each rank over that at rank 1; NaN where the clicks do not determine it.
+All functions take an array whose last two axes are ranks: the clicks at rank i on the documents
+that were shown at ranks i and j, equally often at both. They give the probability at each rank over
+that at rank 1; NaN where the clicks do not determine it.
 """
 
 from __future__ import annotations
@@ -23,20 +25,28 @@ def swapped(clicks: Floats) -> Floats:
 
 
 def chained(clicks: Floats) -> Floats:
-    """The product of the ratios of clicks on documents that were shown at each two adjacent ranks."""
+    """The product of the ratios of clicks on documents that were shown at each two adjacent
+    ranks.
+    """
     ranks = np.arange(clicks.shape[-1] - 1)
     ratios = _over(clicks[..., ranks + 1, ranks], clicks[..., ranks, ranks + 1])
-    ratios = np.where(ratios > 0, ratios, np.nan)  # without clicks nothing is known of the ranks below
-    found: Floats = np.concatenate([np.ones_like(clicks[..., :1, 0]), ratios], axis=-1).cumprod(axis=-1)
+    ratios = np.where(
+        ratios > 0, ratios, np.nan
+    )  # without clicks nothing is known of the ranks below
+    found: Floats = np.concatenate([np.ones_like(clicks[..., :1, 0]), ratios], axis=-1).cumprod(
+        axis=-1
+    )
     return found
 
 
 def harvested(clicks: Floats) -> Floats:
-    """The probabilities under which the clicks on the documents of all pairs of ranks are the most likely.
+    """The probabilities under which the clicks on the documents of all pairs of ranks are the most
+    likely.
 
-    A click on a document of ranks i and j is at rank i with probability p_i / (p_i + p_j), whatever its relevance: the model of
-    Bradley and Terry. Newton's steps in log p, shortened so that each raises the likelihood (Sun and Tran-Dinh, Mathematical
-    Programming 178, 2019), reach the largest one also where few documents connect the ranks.
+    A click on a document of ranks i and j is at rank i with probability p_i / (p_i + p_j), whatever
+    its relevance: the model of Bradley and Terry. Newton's steps in log p, shortened so that each
+    raises the likelihood (Sun and Tran-Dinh, Mathematical Programming 178, 2019), reach the largest
+    one also where few documents connect the ranks.
     """
     known = _bounded(clicks > 0)
     above_0 = known & _bounded(np.swapaxes(clicks, -1, -2) > 0)
@@ -61,7 +71,8 @@ def harvested(clicks: Floats) -> Floats:
 def _bounded(clicked: Booleans) -> Booleans:
     """Whether the likelihood has a finite probability of each rank, over that of the first rank.
 
-    It has if a document that was shown at this rank was clicked at the first one, or at another rank of which this holds.
+    It has if a document that was shown at this rank was clicked at the first one, or at another
+    rank of which this holds.
     """
     found: Booleans = np.zeros(clicked.shape[:-1], dtype=bool)
     found[..., 0] = True

@@ -1,4 +1,6 @@
-"""Two rankings shown as one list, and which of the two the clicks on it prefer: each method has its way to credit clicks."""
+"""Two rankings shown as one list, and which of the two the clicks on it prefer: each method has its
+way to credit clicks.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +14,30 @@ from .weighted_means import NOISE
 Method: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 
 FALL = 3
-"""How fast the chance of a document falls with its rank in probabilistic interleaving: as 1 / rank^3 (Hofmann et al., 2011)."""
+"""How fast the chance of a document falls with its rank in probabilistic interleaving: as 1 /
+rank^3 (Hofmann et al., 2011)."""
 
 NO_TEAM = -1
 
 Pick: TypeAlias = tuple[int, int, float]
-"""A document, its team (0 or 1, or `NO_TEAM`), and the probability that the document comes from that team, given the list."""
+"""A document, its team (0 or 1, or `NO_TEAM`), and the probability that the document comes from
+that team, given the list."""
 
 Runs: TypeAlias = Sequence[Sequence[int]]
 """The documents of the two runs, the best first."""
 
 
 def interleaved(method: Method, runs: Runs, draws: Floats) -> list[Pick]:
-    """The list that `method` shows, from the top; `draws` are two numbers from 0 to below 1 for each of its ranks.
+    """The list that `method` shows, from the top; `draws` are two numbers from 0 to below 1 for
+    each of its ranks.
 
-    Where one run has no document left, those of the other follow without a team, so that a longer run has no advantage.
+    Where one run has no document left, those of the other follow without a team, so that a longer
+    run has no advantage.
     """
     shown: dict[int, Pick] = {}
-    for pick in chain(PICKS[method](runs, draws, shown), ((doc, NO_TEAM, np.nan) for run in runs for doc in run)):
+    for pick in chain(
+        PICKS[method](runs, draws, shown), ((doc, NO_TEAM, np.nan) for run in runs for doc in run)
+    ):
         shown.setdefault(pick[0], pick)
         if 2 * len(shown) == len(draws):
             break
@@ -37,7 +45,9 @@ def interleaved(method: Method, runs: Runs, draws: Floats) -> list[Pick]:
 
 
 def _team_draft(runs: Runs, draws: Floats, shown: Container[int]) -> Iterator[Pick]:
-    """In each round a coin says which team picks first; each picks the best of its documents that is not shown yet."""
+    """In each round a coin says which team picks first; each picks the best of its documents that
+    is not shown yet.
+    """
     runs = [run[: len(draws)] for run in runs]  # no pick goes deeper
     for coin in draws:
         first = int(coin < 0.5)
@@ -49,14 +59,18 @@ def _team_draft(runs: Runs, draws: Floats, shown: Container[int]) -> Iterator[Pi
 
 
 def _balanced(runs: Runs, draws: Floats, shown: Container[int]) -> Iterator[Pick]:
-    """One coin says which team is first; the teams take turns down their rankings, and documents that are shown are skipped."""
+    """One coin says which team is first; the teams take turns down their rankings, and documents
+    that are shown are skipped.
+    """
     first = int(draws[0] < 0.5)
     for pair in zip(runs[first], runs[1 - first], strict=False):
         yield from ((doc, team, 1.0) for doc, team in zip(pair, (first, 1 - first), strict=True))
 
 
 def _probabilistic(runs: Runs, draws: Floats, shown: Container[int]) -> Iterator[Pick]:
-    """For each rank a coin says which team draws one of its documents, by chances that fall with their ranks."""
+    """For each rank a coin says which team draws one of its documents, by chances that fall with
+    their ranks.
+    """
     docs = [*dict.fromkeys(chain(*runs))]
     place = {doc: i for i, doc in enumerate(docs)}
     chances = np.zeros((2, len(docs)))
@@ -100,17 +114,21 @@ class Clicks(NamedTuple):
 
 
 def outcomes(method: Method, clicks: Clicks, n: int) -> Floats:
-    """For each of `n` impressions 1 if team 1 wins, -1 if team 0 wins, 0 for a tie; or the expected value of that.
+    """For each of `n` impressions 1 if team 1 wins, -1 if team 0 wins, 0 for a tie; or the expected
+    value of that.
 
-    ``"team_draft"``: the team with more clicks wins. ``"balanced"``: of the two rankings down to the least rank that the
-    lowest of the clicked documents has in either, the one with more clicks wins. ``"probabilistic"``: the expected
-    outcome over all ways to credit the clicks to teams that could have shown this list.
+    ``"team_draft"``: the team with more clicks wins. ``"balanced"``: of the two rankings down to
+    the least rank that the lowest of the clicked documents has in either, the one with more clicks
+    wins. ``"probabilistic"``: the expected outcome over all ways to credit the clicks to teams that
+    could have shown this list.
     """
     counted = clicks.team != NO_TEAM
     at, team = clicks.impression[counted], clicks.team[counted]
     won = np.where(team == 1, 1.0, -1.0)
     if method == "probabilistic":
-        return _expected(at, np.where(team == 1, clicks.credit[counted], 1 - clicks.credit[counted]), n)
+        return _expected(
+            at, np.where(team == 1, clicks.credit[counted], 1 - clicks.credit[counted]), n
+        )
     if method == "balanced":
         depth, ranks = np.zeros(n), [rank[counted] for rank in (clicks.rank, clicks.other_rank)]
         np.maximum.at(depth, at, np.minimum(*ranks))
@@ -120,7 +138,9 @@ def outcomes(method: Method, clicks: Clicks, n: int) -> Floats:
 
 
 def _expected(impression: Integers, chance: Floats, n: int) -> Floats:
-    """The chance that more clicks belong to team 1 than to team 0, less the reverse; clicks are credited independently."""
+    """The chance that more clicks belong to team 1 than to team 0, less the reverse; clicks are
+    credited independently.
+    """
     found, order = np.zeros(n), np.argsort(impression, kind="stable")
     ends = np.flatnonzero(np.diff(impression[order])) + 1
     for rows in np.split(order, ends) if len(order) else ():
@@ -132,10 +152,13 @@ def _expected(impression: Integers, chance: Floats, n: int) -> Floats:
 
 
 def clustered_mean(totals: Floats, counts: Floats) -> tuple[float, float]:
-    """The mean of values that may vary together within clusters, by each one's total and count, and its standard error.
+    """The mean of values that may vary together within clusters, by each one's total and count, and
+    its standard error.
 
     The error is NaN for a single cluster.
     """
     mean, n = totals.sum() / counts.sum(), len(totals)
     beyond = totals - counts * mean
-    return float(mean), float(np.sqrt(n / (n - 1) * (beyond @ beyond)) / counts.sum()) if n > 1 else np.nan
+    return float(mean), float(
+        np.sqrt(n / (n - 1) * (beyond @ beyond)) / counts.sum()
+    ) if n > 1 else np.nan

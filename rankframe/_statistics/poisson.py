@@ -1,4 +1,6 @@
-"""The Poisson bootstrap, which merges: each unit's draws come from its own id, so that sums over parts of a sample add up."""
+"""The Poisson bootstrap, which merges: each unit's draws come from its own id, so that sums over
+parts of a sample add up.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,17 @@ MOST_DRAWN = 18
 """A unit is drawn so many times with a probability below 1e-16."""
 
 
-def sums_of_draws(values: Floats, weights: Floats, ids: Unsigned, resamples: int) -> tuple[Floats, Floats]:
-    """The weight and the sum of the drawn units, resamples by columns; a value of NaN has no weight."""
+def sums_of_draws(
+    values: Floats, weights: Floats, ids: Unsigned, resamples: int
+) -> tuple[Floats, Floats]:
+    """The weight and the sum of the drawn units, resamples by columns; a value of NaN has no
+    weight.
+    """
     there = ~np.isnan(values)
     of_column = np.broadcast_to(by_column(weights), values.shape)
-    worth = np.where(there & (of_column > 0), values, 0.0) * of_column  # log 0 times the weight 0 would be NaN
+    worth = (
+        np.where(there & (of_column > 0), values, 0.0) * of_column
+    )  # log 0 times the weight 0 would be NaN
     drawn_weight, drawn_sum = np.zeros((2, resamples, values.shape[1]))
     step = max(1, AT_ONCE // max(1, resamples))
     for start in range(0, len(values), step):
@@ -32,7 +40,9 @@ def sums_of_draws(values: Floats, weights: Floats, ids: Unsigned, resamples: int
 
 
 def times_drawn(ids: Unsigned, resamples: int) -> Floats:
-    """How often each resample draws each unit, by Poisson's distribution with mean 1: a row per resample."""
+    """How often each resample draws each unit, by Poisson's distribution with mean 1: a row per
+    resample.
+    """
     below = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(MOST_DRAWN)])
     return np.searchsorted(below, uniforms(ids, resamples), side="right").astype(float)
 

@@ -1,8 +1,9 @@
 """Means of few known values, made surer by another quantity that is known of many more queries.
 
-The other quantity predicts the value, as by a model's labels (prediction-powered inference), or was known before, as an older score
-(a control variate, CUPED). With the known values Y, the other quantity H of the same n queries, and U of N others, the mean is
-mean(Y) + weight (mean(U) - mean(H)), with the weight that makes its variance least.
+The other quantity predicts the value, as by a model's labels (prediction-powered inference), or was
+known before, as an older score (a control variate, CUPED). With the known values Y, the other
+quantity H of the same n queries, and U of N others, the mean is mean(Y) + weight (mean(U) -
+mean(H)), with the weight that makes its variance least.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class Estimates(NamedTuple):
 
     @property
     def freedom(self) -> Floats:
-        """The degrees of freedom: the known values less one for the mean and, where it is not 0, one for the tuned weight."""
+        """The degrees of freedom: the known values less one for the mean and, where it is not 0,
+        one for the tuned weight.
+        """
         left = self.effective - np.where(self.weight != 0, 2.0, 1.0)
         return np.where(left > 0, left, np.nan)
 
@@ -73,18 +76,28 @@ class Estimates(NamedTuple):
     def p_values(self) -> Floats:
         """The two-sided p-values of the means against 0; 1 if mean and error are 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            p: Floats = 2 * load("scipy.special", "stats").stdtr(self.freedom, -np.abs(self.mean) / self.error)
+            p: Floats = 2 * load("scipy.special", "stats").stdtr(
+                self.freedom, -np.abs(self.mean) / self.error
+            )
         return np.where(np.isnan(p), 1.0, p)
 
 
 def estimates(
-    values: Floats, other: Floats, known: Booleans, weights: Floats, *, within: bool, mean: float | None = None
+    values: Floats,
+    other: Floats,
+    known: Booleans,
+    weights: Floats,
+    *,
+    within: bool,
+    mean: float | None = None,
 ) -> Estimates:
-    """The mean of each column of `values`, of which few rows are known, with the help of another quantity.
+    """The mean of each column of `values`, of which few rows are known, with the help of another
+    quantity.
 
-    In the symbols of PPI++, for n known values Y with predictions f and N predictions f~ of the others:
-    theta = mean(Y) + lambda (mean(f~) - mean(f)), with lambda = Cov(Y, f) / ((1 + n / N) Var(f)), where Var is that of all n + N
-    predictions. With a known mean of a control variate X (CUPED), N is infinite and lambda is theta = Cov(Y, X) / Var(X).
+    In the symbols of PPI++, for n known values Y with predictions f and N predictions f~ of the
+    others: theta = mean(Y) + lambda (mean(f~) - mean(f)), with lambda = Cov(Y, f) / ((1 + n / N)
+    Var(f)), where Var is that of all n + N predictions. With a known mean of a control variate X
+    (CUPED), N is infinite and lambda is theta = Cov(Y, X) / Var(X).
 
     Parameters
     ----------
@@ -97,13 +110,15 @@ def estimates(
     within
         Whether the weight of the other quantity is cut to 0 to 1, as for predictions.
     mean
-        The mean of the other quantity over all queries, in place of the queries whose value is not known.
+        The mean of the other quantity over all queries, in place of the queries whose value is not
+        known.
 
     References
     ----------
-    A. N. Angelopoulos, J. C. Duchi, T. Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453, whose package
-    ppi_py has the same means and weights. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013), Improving the sensitivity of online controlled
-    experiments by utilizing pre-experiment data, WSDM.
+    A. N. Angelopoulos, J. C. Duchi, T. Zrnic (2023), PPI++: Efficient prediction-powered inference,
+    arXiv:2311.01453, whose package ppi_py has the same means and weights. A. Deng, Y. Xu, R.
+    Kohavi, T. Walker (2013), Improving the sensitivity of online controlled experiments by
+    utilizing pre-experiment data, WSDM.
     """
     known, rest = known & (weights > 0), ~known & (weights > 0) & (mean is None)
     y, f, f_rest = values[known], other[known], other[rest]
@@ -130,7 +145,9 @@ def estimates(
     saved = np.clip(np.nan_to_num(1 - left), 0, 1)
     to_halve = _to_halve(np.where(moved, explained, 0.0), n, n + n_rest)
     effective = float(effective_number(weights[known]))
-    return Estimates((w * y).mean(axis=0) + gain, weight, of_known, of_rest, saved, to_halve, n, effective)
+    return Estimates(
+        (w * y).mean(axis=0) + gain, weight, of_known, of_rest, saved, to_halve, n, effective
+    )
 
 
 def _of_mean_1(weights: Floats) -> Floats:
@@ -145,9 +162,11 @@ def _spread(values: Floats, weights: Floats) -> Floats:
 
 
 def _to_halve(explained: Floats, n: int, total: float) -> Floats:
-    """How many known values of `total` halve the interval, if the other quantity explains this share of their variance.
+    """How many known values of `total` halve the interval, if the other quantity explains this
+    share of their variance.
 
-    With m of them, the variance of the mean is (1 - explained) / m + explained / total times theirs; with more than all, 1 / m.
+    With m of them, the variance of the mean is (1 - explained) / m + explained / total times
+    theirs; with more than all, 1 / m.
     """
     wanted = ((1 - explained) / n + explained / total) / 4
     left = wanted - explained / total

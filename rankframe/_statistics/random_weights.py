@@ -1,4 +1,6 @@
-"""Means of very many units under exponential random weights: their quantiles from exact moments, without draws."""
+"""Means of very many units under exponential random weights: their quantiles from exact moments,
+without draws.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ LEAST_UNITS = 1_000
 """The number of units above which moments are asked before any draw."""
 
 MOST_SKEWED = 0.1
-"""The largest skewness of a mean whose quantiles its first three moments tell, to a thousandth of its standard deviation."""
+"""The largest skewness of a mean whose quantiles its first three moments tell, to a thousandth of
+its standard deviation."""
 
 
 @dataclass(frozen=True)
 class RandomMeans:
-    """The distribution of the mean of each column under random weights, which are Dirichlet(1, ..., 1) of all units.
+    """The distribution of the mean of each column under random weights, which are Dirichlet(1, ...,
+    1) of all units.
 
     Attributes
     ----------
@@ -25,8 +29,9 @@ class RandomMeans:
 
     References
     ----------
-    D. B. Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9. E. A. Cornish, R. A. Fisher (1938), Moments and cumulants
-    in the specification of distributions, Revue de l'Institut International de Statistique 5.
+    D. B. Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9. E. A. Cornish, R. A. Fisher
+    (1938), Moments and cumulants in the specification of distributions, Revue de l'Institut
+    International de Statistique 5.
     """
 
     mean: Floats
@@ -35,10 +40,14 @@ class RandomMeans:
 
     @classmethod
     def of(cls, values: Floats, further: Floats) -> RandomMeans:
-        """The random means of values (units by columns, NaN for none) and of one further unit with a value per column."""
+        """The random means of values (units by columns, NaN for none) and of one further unit with
+        a value per column.
+        """
         number = (~np.isnan(values)).sum(axis=0) + 1
         mean = (np.nansum(values, axis=0) + further) / number
-        with np.errstate(divide="ignore", invalid="ignore"):  # values may be equal, and limits infinite
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # values may be equal, and limits infinite
             away, last = values - mean, further - mean
             squares = np.nansum(away**2, axis=0) + last**2
             cubes = np.nansum(away**3, axis=0) + last**3

@@ -13,7 +13,9 @@ T = TypeVar("T")
 
 
 class Limits(NamedTuple):
-    """The least and the greatest value of each column, and whether its metric declares both for an arithmetic mean."""
+    """The least and the greatest value of each column, and whether its metric declares both for an
+    arithmetic mean.
+    """
 
     least: Floats
     greatest: Floats
@@ -21,7 +23,9 @@ class Limits(NamedTuple):
 
     def repeated(self, times: int) -> Limits:
         """Those of as many columns for each."""
-        return Limits(self.least.repeat(times), self.greatest.repeat(times), self.declared.repeat(times))
+        return Limits(
+            self.least.repeat(times), self.greatest.repeat(times), self.declared.repeat(times)
+        )
 
     def at(self, columns: Booleans) -> Limits:
         """Those of some columns."""
@@ -29,7 +33,9 @@ class Limits(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of all units, of which people judged some: a quantity in each column, and whether people judged each unit."""
+    """What is known of all units, of which people judged some: a quantity in each column, and
+    whether people judged each unit.
+    """
 
     values: Floats
     judged: Booleans
@@ -53,12 +59,14 @@ class RunsOfPairs(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """What a decision looks at: a value of each unit in each column, and facts that some estimators need.
+    """What a decision looks at: a value of each unit in each column, and facts that some estimators
+    need.
 
     Attributes
     ----------
     values
-        Units (queries, users, clusters) by columns (a metric of a run, or of a pair of runs); NaN for none.
+        Units (queries, users, clusters) by columns (a metric of a run, or of a pair of runs); NaN
+        for none.
     weights
         The weight of each unit, or of each unit in each column.
     limits
@@ -92,10 +100,13 @@ class Sample:
     def at(self, columns: Booleans) -> Sample:
         """The sample of some of the columns."""
         weights = self.weights[:, columns] if self.weights.ndim == 2 else self.weights
-        return Sample(self.values[:, columns], weights, self.limits.at(columns))  # for estimators that need no more
+        return Sample(
+            self.values[:, columns], weights, self.limits.at(columns)
+        )  # for estimators that need no more
 
     def of_clusters(self, cluster: Integers) -> Sample:
-        """The sample whose units are clusters: the weighted mean of each one's units, and the sum of their weights.
+        """The sample whose units are clusters: the weighted mean of each one's units, and the sum
+        of their weights.
 
         `cluster` has the number of each unit's cluster, from 0 on.
         """
@@ -104,14 +115,18 @@ class Sample:
         np.add.at(total, cluster, worth)
         np.add.at(size, cluster, np.abs(worth))
         np.add.at(of_weights, cluster, weights)
-        total[(np.abs(total) <= NOISE * size) & np.isfinite(size)] = 0.0  # values that cancel out but for rounding
+        total[(np.abs(total) <= NOISE * size) & np.isfinite(size)] = (
+            0.0  # values that cancel out but for rounding
+        )
         runs = self.runs
         if runs is not None:
             runs = runs._replace(samples=[sample.of_clusters(cluster) for sample in runs.samples])
         return replace(self, values=over(total, of_weights), weights=of_weights, runs=runs)
 
     def number_differing(self) -> Floats:
-        """How many units of equal weight those are worth whose value is not the commonest one of their column."""
+        """How many units of equal weight those are worth whose value is not the commonest one of
+        their column.
+        """
         numbers = np.zeros(self.columns)
         weights = np.broadcast_to(by_column(self.weights), self.values.shape)
         for i, (column, weight) in enumerate(zip(self.values.T, weights.T, strict=True)):
@@ -138,10 +153,12 @@ def _kish(weights: Floats) -> float:
 
 
 def difference_of_logarithms(ratio: Floats, mean_a: Floats, mean_b: Floats) -> Floats:
-    """The difference of two geometric means, given the logarithm of their ratio and the means of the logarithms.
+    """The difference of two geometric means, given the logarithm of their ratio and the means of
+    the logarithms.
 
-    Their product is taken as known: with g its root, the difference is g (exp(ratio / 2) - exp(-ratio / 2)). So it is 0 where
-    the ratio is 1, and exactly that of the means at their own ratio.
+    Their product is taken as known: with g its root, the difference is g (exp(ratio / 2) -
+    exp(-ratio / 2)). So it is 0 where the ratio is 1, and exactly that of the means at their own
+    ratio.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(2 * np.exp((mean_a + mean_b) / 2) * np.sinh(ratio / 2))

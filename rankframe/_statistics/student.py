@@ -1,4 +1,6 @@
-"""Student's distribution: its tail and its quantiles, which the core needs for intervals, where SciPy is optional."""
+"""Student's distribution: its tail and its quantiles, which the core needs for intervals, where
+SciPy is optional.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from statistics import NormalDist
 from .._support.floats import Floats, np
 
 EXACT = 1e-15
-"""The relative error at which a continued fraction stops; Newton's method stops at a hundred times as much."""
+"""The relative error at which a continued fraction stops; Newton's method stops at a hundred times
+as much."""
 
 NEWTON = 20
 """The most steps of Newton's method: it takes about six."""
@@ -30,7 +33,9 @@ def upper_tail(t: Floats, freedom: Floats) -> Floats:
 
 
 def quantiles(tail: float, freedom: Floats) -> Floats:
-    """The value that is exceeded with a probability `tail` below 1/2, for each number of degrees of freedom."""
+    """The value that is exceeded with a probability `tail` below 1/2, for each number of degrees of
+    freedom.
+    """
     if math.isnan(tail):
         return np.full(np.shape(freedom), np.nan)
     v, place = np.unique(freedom, return_inverse=True)
@@ -46,11 +51,15 @@ def quantiles(tail: float, freedom: Floats) -> Floats:
 
 def _density(t: Floats, v: Floats) -> Floats:
     """The density at t with v degrees of freedom."""
-    return np.asarray(_gamma_quotient(v / 2) / np.sqrt(np.pi * v) * np.exp(-(v + 1) / 2 * np.log1p(t**2 / v)))
+    return np.asarray(
+        _gamma_quotient(v / 2) / np.sqrt(np.pi * v) * np.exp(-(v + 1) / 2 * np.log1p(t**2 / v))
+    )
 
 
 def _tail(t: Floats, v: Floats) -> Floats:
-    """I_y(v/2, 1/2) / 2 with y = v / (v + t^2), or 1/2 less the rest of it, of which one has a short fraction (DLMF 8.17.22)."""
+    """I_y(v/2, 1/2) / 2 with y = v / (v + t^2), or 1/2 less the rest of it, of which one has a
+    short fraction (DLMF 8.17.22).
+    """
     outer = t**2 > 3 * v / (v + 2)
     half = np.full(v.shape, 0.5)
     a, b = np.where(outer, v / 2, half), np.where(outer, half, v / 2)
@@ -77,7 +86,9 @@ def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
 
 
 def _gamma_quotient(x: Floats) -> Floats:
-    """Gamma(x + 1/2) / Gamma(x): by its series for large x, where the difference of logarithms loses digits."""
+    """Gamma(x + 1/2) / Gamma(x): by its series for large x, where the difference of logarithms
+    loses digits.
+    """
     few = np.minimum(x, SERIES).tolist()
     exact = np.array([math.exp(math.lgamma(each + 0.5) - math.lgamma(each)) for each in few])
     series = -1 / (8 * x) + 1 / (192 * x**3) - 1 / (640 * x**5) + 17 / (14_336 * x**7)

@@ -1,4 +1,6 @@
-"""The randomised honestly significant difference: intervals and p-values of all pairs of columns, which hold at once."""
+"""The randomised honestly significant difference: intervals and p-values of all pairs of columns,
+which hold at once.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,17 @@ from .weighted_means import NOISE
 def honest_differences(
     values: Floats, weights: Floats, alpha: float, resamples: int, seed: int, step: Step | None
 ) -> tuple[Floats, Floats, Floats]:
-    """The ends of the interval and the p-value of every two columns' difference of means: the first less the second.
+    """The ends of the interval and the p-value of every two columns' difference of means: the first
+    less the second.
 
-    Each unit's values are permuted among the columns. The largest mean less the smallest exceeds a difference of two means in
-    a share p of all permutations, among which the observed one counts; the intervals reach as far as it does in a share alpha.
+    Each unit's values are permuted among the columns. The largest mean less the smallest exceeds a
+    difference of two means in a share p of all permutations, among which the observed one counts;
+    the intervals reach as far as it does in a share alpha.
 
     References
     ----------
-    B. Carterette (2012), Multiple testing in statistical analysis of systems-based information retrieval experiments,
-    ACM TOIS 30.
+    B. Carterette (2012), Multiple testing in statistical analysis of systems-based information
+    retrieval experiments, ACM TOIS 30.
     """
     complete = ~np.isnan(values).any(axis=1)
     columns = values.shape[1]
@@ -46,7 +50,9 @@ def honest_differences(
 
 
 def _ranges(worth: Floats, resamples: int, seed: int, step: Step | None) -> Floats:
-    """The largest less the smallest sum of the columns in each permutation of every unit's values."""
+    """The largest less the smallest sum of the columns in each permutation of every unit's
+    values.
+    """
     ranges = []
     for stream, size, done in streams(resamples, seed):
         for rows in parts(size, worth.size):

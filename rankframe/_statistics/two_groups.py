@@ -1,6 +1,8 @@
-"""Estimators of two groups that share no unit: the difference and the ratio of their means, with intervals and a p-value.
+"""Estimators of two groups that share no unit: the difference and the ratio of their means, with
+intervals and a p-value.
 
-As for one sample, p < alpha exactly where the interval at the confidence 1 - alpha leaves out 0, and that of the ratio 1.
+As for one sample, p < alpha exactly where the interval at the confidence 1 - alpha leaves out 0,
+and that of the ratio 1.
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ class Contrast:
 def automatic(a: Sample, b: Sample) -> list[str]:
     """The estimator of each column of two groups.
 
-    Welch's needs `ENOUGH` units of each group that differ from the group's commonest value. Fewer have the bounded one or,
-    without limits of the values, Welch's; where all are equal, the permutation of groups.
+    Welch's needs `ENOUGH` units of each group that differ from the group's commonest value. Fewer
+    have the bounded one or, without limits of the values, Welch's; where all are equal, the
+    permutation of groups.
     """
     names = []
     for differing_a, differing_b, declared in zip(
@@ -69,9 +72,16 @@ def automatic(a: Sample, b: Sample) -> list[str]:
 
 
 def contrasted(
-    a: Sample, b: Sample, name: str, ci: float | None, resamples: int, seed: int, step: Step | None = None
+    a: Sample,
+    b: Sample,
+    name: str,
+    ci: float | None,
+    resamples: int,
+    seed: int,
+    step: Step | None = None,
 ) -> tuple[Contrast, list[str]]:
-    """The contrast of each column by the named estimator or, as ``"auto"``, by its `automatic` one; and their names.
+    """The contrast of each column by the named estimator or, as ``"auto"``, by its `automatic` one;
+    and their names.
 
     A group of one unit does not tell how far units vary: no interval, and p is 1.
     """
@@ -87,15 +97,19 @@ def contrasted(
     return contrast, names
 
 
-def welch(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None) -> Contrast:
-    """Welch's test and interval; weights that differ count as fewer units. The ratio's interval is Fieller's.
+def welch(
+    a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
+) -> Contrast:
+    """Welch's test and interval; weights that differ count as fewer units. The ratio's interval is
+    Fieller's.
 
-    The ratio rho is tested by the mean of B less rho times that of A, with the degrees of freedom of rho = 1.
+    The ratio rho is tested by the mean of B less rho times that of A, with the degrees of freedom
+    of rho = 1.
 
     References
     ----------
-    B. L. Welch (1947), The generalization of Student's problem, Biometrika 34. E. C. Fieller (1954), Some problems in
-    interval estimation, JRSS B 16.
+    B. L. Welch (1947), The generalization of Student's problem, Biometrika 34. E. C. Fieller
+    (1954), Some problems in interval estimation, JRSS B 16.
     """
     special = load("scipy.special", "stats")
     mean_a, mean_b = (means(x.values, x.weights) for x in (a, b))
@@ -106,7 +120,9 @@ def welch(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: S
     freedom = np.where(np.isfinite(freedom), freedom, number_a + number_b - 2)
     difference = mean_b - mean_a
     equal = np.abs(difference) <= NOISE * np.maximum(np.abs(mean_a), np.abs(mean_b))
-    p = np.where(equal, 1.0, 2 * special.stdtr(freedom, -np.abs(over(difference, np.sqrt(variance)))))
+    p = np.where(
+        equal, 1.0, 2 * special.stdtr(freedom, -np.abs(over(difference, np.sqrt(variance))))
+    )
     t = special.stdtrit(freedom, 1 - alpha / 2)
     half = t * np.sqrt(variance)
     # the roots rho of (mean_b - rho mean_a)^2 = t^2 (variance_b + rho^2 variance_a)
@@ -119,14 +135,17 @@ def welch(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: S
     return Contrast(difference - half, difference + half, low, high, p)
 
 
-def permutation(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None) -> Contrast:
+def permutation(
+    a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
+) -> Contrast:
     """The test that assigns units to groups at random, and its inversion.
 
-    An assignment gives a difference as large as the observed one, after delta is taken from the units of B, exactly if its
-    typical value is at most delta. With equal weights that is the mean of the units that leave B less the mean of those that
-    leave A, and the ratio of the two for the ratio. So the typical values of all assignments, or of random ones, give p, as
-    the share of those on the other side of 0, and as their quantiles the interval. Weights that differ give no interval of
-    the ratio.
+    An assignment gives a difference as large as the observed one, after delta is taken from the
+    units of B, exactly if its typical value is at most delta. With equal weights that is the mean
+    of the units that leave B less the mean of those that leave A, and the ratio of the two for the
+    ratio. So the typical values of all assignments, or of random ones, give p, as the share of
+    those on the other side of 0, and as their quantiles the interval. Weights that differ give no
+    interval of the ratio.
     """
     contrast = Contrast.empty(a.columns)
     for i in range(a.columns):
@@ -135,7 +154,9 @@ def permutation(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, s
     return contrast
 
 
-def _permuted(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None) -> Contrast:
+def _permuted(
+    a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
+) -> Contrast:
     """The contrast of one column."""
     (values_a, weights_a), (values_b, weights_b) = _units(a), _units(b)
     n_a, n_b = len(values_a), len(values_b)
@@ -177,10 +198,14 @@ def _units(sample: Sample) -> tuple[Floats, Floats]:
 
 
 def assigned(columns: Floats, n_b: int, resamples: int, seed: int, step: Step | None) -> Floats:
-    """The sums of the columns over `n_b` of the units, which are assigned to B: in all other ways, if they are few, else at random."""
+    """The sums of the columns over `n_b` of the units, which are assigned to B: in all other ways,
+    if they are few, else at random.
+    """
     n = len(columns)
     if math.comb(n, n_b) <= 2**ENUMERATED:
-        chosen = np.fromiter(chain.from_iterable(combinations(range(n), n_b)), dtype=np.int64).reshape(-1, n_b)
+        chosen = np.fromiter(
+            chain.from_iterable(combinations(range(n), n_b)), dtype=np.int64
+        ).reshape(-1, n_b)
         observed = np.arange(n - n_b, n)
         return np.asarray(columns[chosen[(chosen != observed).any(axis=1)]].sum(axis=1))
 
@@ -196,10 +221,14 @@ def assigned(columns: Floats, n_b: int, resamples: int, seed: int, step: Step | 
     return np.vstack(of_blocks(of_block, affordable(resamples, n), n, seed, step))
 
 
-def bounded(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None) -> Contrast:
-    """The difference and the ratio of the two groups' means, each as `estimators.bounded` draws them.
+def bounded(
+    a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
+) -> Contrast:
+    """The difference and the ratio of the two groups' means, each as `estimators.bounded` draws
+    them.
 
-    For the lower end, the least means of B against the greatest of A; for the upper end, the other way round.
+    For the lower end, the least means of B against the greatest of A; for the upper end, the other
+    way round.
     """
     resamples = affordable(resamples, len(a.values) + len(b.values))
     seeds = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
@@ -214,7 +243,10 @@ def bounded(a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step:
         low, high = max(low, -span[i]), min(high, span[i])
         ratio_low, ratio_high = math.nan, math.nan
         if a.limits.least[i] >= 0:
-            under, upper = over(below_b[:, i], above_a[:, i]) - 1, over(above_b[:, i], below_a[:, i]) - 1
+            under, upper = (
+                over(below_b[:, i], above_a[:, i]) - 1,
+                over(above_b[:, i], below_a[:, i]) - 1,
+            )
             ratio_low, ratio_high, _ = inverted(under, upper, 1, resamples + 1, alpha)
             ratio_low, ratio_high = max(1 + ratio_low, 0.0), 1 + ratio_high
         contrast.put(i, Contrast(*np.array([low, high, ratio_low, ratio_high, p])))

@@ -1,7 +1,8 @@
-"""Weighted means of columns, and what their intervals are made of: spreads, standard errors, effective numbers.
+"""Weighted means of columns, and what their intervals are made of: spreads, standard errors,
+effective numbers.
 
-A row per unit (a query, a user, a cluster), a column per quantity, NaN for a missing value. Weights are one per unit, or one
-per unit and column.
+A row per unit (a query, a user, a cluster), a column per quantity, NaN for a missing value. Weights
+are one per unit, or one per unit and column.
 """
 
 from __future__ import annotations
@@ -18,22 +19,32 @@ NOISE = 1e-12
 
 
 def means(values: Floats, weights: Floats) -> Floats:
-    """The weighted mean of each column, clipped to the range of its values; NaN without a value of positive weight."""
+    """The weighted mean of each column, clipped to the range of its values; NaN without a value of
+    positive weight.
+    """
     x, w = weighed(values, weights)
     return np.clip(over(x.sum(axis=0), w.sum(axis=0)), *ends(values, weights))
 
 
 def spreads(values: Floats, weights: Floats) -> Floats:
-    """The standard deviation of each column over the queries; NaN for fewer than two, 0 if they differ by rounding only."""
+    """The standard deviation of each column over the queries; NaN for fewer than two, 0 if they
+    differ by rounding only.
+    """
     x, w = weighed((values - means(values, weights)) ** 2, weights)
     n = np.count_nonzero(w, axis=0)
     deviations = np.sqrt(over(over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
-    return np.where(deviations <= NOISE * np.abs(ends(values, weights)).max(axis=0), 0.0, deviations)
+    return np.where(
+        deviations <= NOISE * np.abs(ends(values, weights)).max(axis=0), 0.0, deviations
+    )
 
 
 def effective_number(weights: Floats) -> Floats:
-    """The number of equal weights whose mean varies as much as one with these weights (Kish, Survey Sampling, 1965)."""
-    shares = over(weights, weights.max(axis=0, initial=0.0))  # their squares neither overflow nor vanish
+    """The number of equal weights whose mean varies as much as one with these weights (Kish, Survey
+    Sampling, 1965).
+    """
+    shares = over(
+        weights, weights.max(axis=0, initial=0.0)
+    )  # their squares neither overflow nor vanish
     return np.nan_to_num(over(shares.sum(axis=0) ** 2, (shares**2).sum(axis=0)))
 
 
@@ -48,7 +59,9 @@ def acceleration(values: Floats, weights: Floats) -> Floats:
     """The acceleration of BCa: a sixth of the skewness of the jackknife means."""
     x, w = weighed(values - means(values, weights), weights)
     there = ~np.isnan(values)
-    left = np.where(there, over(-x, w.sum(axis=0) - w), 0.0)  # the mean without the query, minus the mean
+    left = np.where(
+        there, over(-x, w.sum(axis=0) - w), 0.0
+    )  # the mean without the query, minus the mean
     left = np.where(np.isfinite(left), left, 0.0)
     n = np.count_nonzero(there, axis=0)
     inner = np.where(there, left.sum(axis=0) / n - left, 0.0)
@@ -57,7 +70,9 @@ def acceleration(values: Floats, weights: Floats) -> Floats:
 
 
 def weighed(values: Floats, weights: Floats) -> TwoEnds:
-    """The values times their weights, and the weights; both 0 if the value is missing or the weight is 0."""
+    """The values times their weights, and the weights; both 0 if the value is missing or the weight
+    is 0.
+    """
     of_column = by_column(weights)
     there = ~np.isnan(values) & (of_column > 0)  # a weight of 0 also removes log 0
     w = there * of_column

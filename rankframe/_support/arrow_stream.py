@@ -21,7 +21,8 @@ class ArrowStream(Protocol):
 def from_stream(given: object, names: Collection[str] | None = None) -> pl.DataFrame | None:
     """The table that an object exports; None if it exports none, or a single column.
 
-    Columns that Polars cannot hold are left out, with a warning if they are among `names`, or these are not known.
+    Columns that Polars cannot hold are left out, with a warning if they are among `names`, or these
+    are not known.
     """
     if not hasattr(given, "__arrow_c_stream__") or isinstance(given, pl.Series):
         return None
@@ -52,12 +53,18 @@ def without_unfit(given: Any, names: Collection[str] | None) -> Any:
     reasons |= {name: f"there {n} times" for name, n in times.items() if n > 1}
     if not reasons:
         return reader
-    told = [f"column {name!r} is {why}" for name, why in reasons.items() if names is None or name in names]
+    told = [
+        f"column {name!r} is {why}"
+        for name, why in reasons.items()
+        if names is None or name in names
+    ]
     if told:
         warn(f"{', and '.join(told)}, which Polars cannot hold; it is left out")
     places = [i for i, name in enumerate(reader.schema.names) if name not in reasons]
     schema = pa.schema([reader.schema.field(i) for i in places])
-    batches = (pa.record_batch([batch.column(i) for i in places], schema=schema) for batch in reader)
+    batches = (
+        pa.record_batch([batch.column(i) for i in places], schema=schema) for batch in reader
+    )
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 

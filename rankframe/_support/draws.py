@@ -1,7 +1,8 @@
 """Random draws of queries: the same on every machine, for any batch size.
 
-Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed alone. Those of a
-query that must not depend on other queries come from SplitMix64, which starts at a hash of the query's id.
+Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on
+the seed alone. Those of a query that must not depend on other queries come from SplitMix64, which
+starts at a hash of the query's id.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ CHUNK = 2**18
 """About how many numbers are held at a time; it changes no result."""
 
 PRODUCT = 2**18
-"""The most multiplications of one matrix product: OpenBLAS gives more to threads of its own, which wait for each other."""
+"""The most multiplications of one matrix product: OpenBLAS gives more to threads of its own, which
+wait for each other."""
 
 FEW_NUMBERS = 2**20
 """The most random numbers in all that one thread draws sooner than several."""
@@ -43,7 +45,9 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 def streams(resamples: int, seed: int) -> Iterator[tuple[np.random.PCG64, int, int]]:
-    """For each block of resamples: its generator, its size, and the number of resamples done after it."""
+    """For each block of resamples: its generator, its size, and the number of resamples done after
+    it.
+    """
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(-(-resamples // BLOCK))):
         done = min((i + 1) * BLOCK, resamples)
         yield np.random.PCG64(child), done - i * BLOCK, done
@@ -57,7 +61,9 @@ def parts(size: int, width: int) -> Iterator[int]:
 
 
 def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> np.ndarray[Any, Any]:
-    """`rows` times `n` whole numbers of a type, cut from the stream's 64 bits, lowest first; the rest is dropped."""
+    """`rows` times `n` whole numbers of a type, cut from the stream's 64 bits, lowest first; the
+    rest is dropped.
+    """
     width = 8 // np.dtype(kind).itemsize
     drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)
     return drawn.view(kind).reshape(rows, -1)[:, :n]
@@ -75,11 +81,15 @@ def counts(stream: np.random.PCG64, rows: int, n: int) -> Floats:
 
 def exponentials(stream: np.random.PCG64, rows: int, n: int) -> Floats:
     """Random weights of n queries, exponentially distributed, a row per resample."""
-    uniform = (words(stream, rows, n, "<u8") >> np.uint64(11)).astype(np.float64) * 2.0**-53  # from 0 to below 1
+    uniform = (words(stream, rows, n, "<u8") >> np.uint64(11)).astype(
+        np.float64
+    ) * 2.0**-53  # from 0 to below 1
     return np.negative(np.log1p(-uniform))
 
 
-def each(draw: Draw, resamples: int, seed: int, n: int, step: Step) -> Iterator[np.ndarray[Any, Any]]:
+def each(
+    draw: Draw, resamples: int, seed: int, n: int, step: Step
+) -> Iterator[np.ndarray[Any, Any]]:
     """The draws of n queries for each resample, one after the other."""
     for stream, size, done in streams(resamples, seed):
         for rows in parts(size, n):
@@ -88,14 +98,18 @@ def each(draw: Draw, resamples: int, seed: int, n: int, step: Step) -> Iterator[
 
 
 def affordable(resamples: int, n: int) -> int:
-    """The number of resamples of n queries, of which more than `MOST_NUMBERS` allows leave out some."""
+    """The number of resamples of n queries, of which more than `MOST_NUMBERS` allows leave out
+    some.
+    """
     return min(resamples, max(LEAST_RESAMPLES, MOST_NUMBERS // max(n, 1)))
 
 
 def of_blocks(
     task: Callable[[np.random.PCG64, int], T], resamples: int, n: int, seed: int, step: Step | None
 ) -> list[T]:
-    """What a task makes of each block of resamples of n queries, given its generator and its size; several blocks at once."""
+    """What a task makes of each block of resamples of n queries, given its generator and its size;
+    several blocks at once.
+    """
     finished: list[int] = []
 
     def of_block(stream: np.random.PCG64, size: int) -> T:
@@ -112,7 +126,9 @@ def of_blocks(
 
 
 def product(drawn: Floats, columns: Floats) -> Floats:
-    """The matrix product, as a sum over parts of the queries that BLAS multiplies in this thread."""
+    """The matrix product, as a sum over parts of the queries that BLAS multiplies in this
+    thread.
+    """
     n = len(columns)
     width = max(1, PRODUCT // max(1, len(drawn) * columns.shape[1]))
     if width >= n:
@@ -124,9 +140,16 @@ def product(drawn: Floats, columns: Floats) -> Floats:
 
 
 def resampled(
-    statistic: Statistic, columns: list[Floats], resamples: int, seed: int, step: Step | None, draw: Draw = counts
+    statistic: Statistic,
+    columns: list[Floats],
+    resamples: int,
+    seed: int,
+    step: Step | None,
+    draw: Draw = counts,
 ) -> Floats:
-    """The statistic of each resample, from the sums of the columns, with each query counted as often as drawn."""
+    """The statistic of each resample, from the sums of the columns, with each query counted as
+    often as drawn.
+    """
     n = len(columns[0])
     cuts = np.cumsum([x.shape[1] for x in columns])[:-1]
     stacked = np.hstack(columns)
@@ -140,7 +163,9 @@ def resampled(
 
 def as_text(query: Sequence[str]) -> pl.Expr:
     """The ids in some columns as one text."""
-    return pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f")
+    return pl.concat_str(
+        [pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f"
+    )
 
 
 def seeds_of(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:

@@ -17,11 +17,15 @@ def load(module: str, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtra(f"{module} is not installed; write pip install 'rankframe[{extra}]'") from error
+        raise MissingExtra(
+            f"{module} is not installed; write pip install 'rankframe[{extra}]'"
+        ) from error
 
 
 def version_of(package: str) -> str:
-    """The version of a package; ``0+unknown`` for a copy that was not installed, as on the path of a cluster's workers."""
+    """The version of a package; ``0+unknown`` for a copy that was not installed, as on the path of
+    a cluster's workers.
+    """
     try:
         return version(package)
     except PackageNotFoundError:

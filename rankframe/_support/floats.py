@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 else:
 
     class NumPy:
-        """The module, without the time that its import takes; what was read once is an attribute."""
+        """The module, without the time that its import takes; what was read once is an
+        attribute.
+        """
 
         def __getattr__(self, name: str) -> Any:
             import numpy

@@ -1,4 +1,6 @@
-"""Functions for users, also as methods of objects: their calls enter the package here, and its errors leave it."""
+"""Functions for users, also as methods of objects: their calls enter the package here, and its
+errors leave it.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ class Lifted:
 
 
 class Method:
-    """A method of one object: like Python's own, with the object's result type in its signature and help."""
+    """A method of one object: like Python's own, with the object's result type in its signature and
+    help.
+    """
 
     def __init__(self, function: Callable[..., object], returns: object, ranker: Owner) -> None:
         self.__func__, self.__self__, self._declared = function, ranker, returns
@@ -84,7 +88,9 @@ class Method:
 
     @property
     def __call__(self) -> Callable[..., object]:
-        """The call, with the method's own signature: IPython shows that of `__call__` too if it differs."""
+        """The call, with the method's own signature: IPython shows that of `__call__` too if it
+        differs.
+        """
         return _Entrance(_enter, self)
 
     def __get__(self, instance: object, owner: type | None = None) -> Method:
@@ -114,7 +120,10 @@ class Method:
         return f"{self.__self__._spelled}.{self.__name__}{parameters_of(self.__signature__)}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Method) and (self.__self__, self.__func__) == (other.__self__, other.__func__)
+        return isinstance(other, Method) and (self.__self__, self.__func__) == (
+            other.__self__,
+            other.__func__,
+        )
 
     def __hash__(self) -> int:
         return hash((id(self.__self__), self.__func__))
@@ -136,7 +145,9 @@ class _Entrance(partial[object]):
         return cast("Method", self.args[0]).__signature__
 
 
-Method.__name__ = "method"  # the name of Python's own methods; completion then uses the declared return type
+Method.__name__ = (
+    "method"  # the name of Python's own methods; completion then uses the declared return type
+)
 
 
 def function_as_method(function: F) -> F:
@@ -147,7 +158,9 @@ def function_as_method(function: F) -> F:
 
 
 def called_by_users(function: F) -> F:
-    """Wrap a public function: it reads its arguments by its signature, and errors show the caller's line."""
+    """Wrap a public function: it reads its arguments by its signature, and errors show the caller's
+    line.
+    """
     hidden = int("self" in inspect.signature(function).parameters)
 
     @wraps(function)

@@ -1,4 +1,6 @@
-"""Options that many functions share: a group of them is a TypedDict, which a function takes by `Unpack`."""
+"""Options that many functions share: a group of them is a TypedDict, which a function takes by
+`Unpack`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def named_in(entry: str) -> list[str]:
 
 
 def group_of(function: Callable[..., object]) -> Mapping[str, Any] | None:
-    """The options that a function unpacks, with their annotations as text; None if it unpacks none."""
+    """The options that a function unpacks, with their annotations as text; None if it unpacks
+    none.
+    """
     *_, last = inspect.signature(function).parameters.values()
     unpacked = UNPACKED.fullmatch(str(last.annotation))
     if last.kind is not last.VAR_KEYWORD or unpacked is None:
@@ -69,20 +73,26 @@ def show(
     before = [options[name] for name in first if name in options]
     after = [x for name, x in options.items() if name not in first]
     shown = signature.replace(parameters=[*of_position, *before, *of_name, *after])
-    annotations = {x.name: x.annotation for x in shown.parameters.values() if x.annotation is not x.empty}
+    annotations = {
+        x.name: x.annotation for x in shown.parameters.values() if x.annotation is not x.empty
+    }
     annotations["return"] = shown.return_annotation
     function.__annotations__ = annotations
     function.__dict__.update(__signature__=shown, aliases=known)
 
 
 def explain(function: Callable[..., object], entries: Mapping[str, str]) -> None:
-    """Add the entries of parameters of which the docstring of a function has none, and put all in the order of the signature."""
+    """Add the entries of parameters of which the docstring of a function has none, and put all in
+    the order of the signature.
+    """
     about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
     summary, _, listed = about.partition(PARAMETERS)
     own = ENTRY.split(listed) if listed else []
     documented = {name for entry in own for name in named_in(entry)}
     places = {name: place for place, name in enumerate(inspect.signature(function).parameters)}
-    undocumented = dict.fromkeys(text for name, text in entries.items() if name in places and name not in documented)
+    undocumented = dict.fromkeys(
+        text for name, text in entries.items() if name in places and name not in documented
+    )
     in_order = sorted([*own, *undocumented], key=lambda entry: places.get(named_in(entry)[0], 0))
     listed = "\n".join(in_order)
     function.__doc__ = f"{summary}{PARAMETERS}{listed}{returns}{rest}"

@@ -1,4 +1,6 @@
-"""The kinds of options: which values a type in a signature takes, and the one reader of arguments that checks them."""
+"""The kinds of options: which values a type in a signature takes, and the one reader of arguments
+that checks them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import polars as pl
 
@@ -20,7 +32,9 @@ from .option_values import Range
 
 @dataclass(frozen=True)
 class ValueOf:
-    """A value of the column with a role, declared with an option's type: ``Annotated[str, ValueOf("group")]``."""
+    """A value of the column with a role, declared with an option's type: ``Annotated[str,
+    ValueOf("group")]``.
+    """
 
     role: str
 
@@ -36,7 +50,9 @@ class NameOfColumn:
 
 
 class ReadInside:
-    """Declared with an option's type if the function itself reads the option, and has more to say of a wrong value."""
+    """Declared with an option's type if the function itself reads the option, and has more to say
+    of a wrong value.
+    """
 
 
 Column: TypeAlias = Annotated[str, NameOfColumn]
@@ -48,10 +64,11 @@ ColumnNames: TypeAlias = Sequence[Column] | Column
 
 @dataclass(frozen=True)
 class Alternative:
-    """One alternative of a kind: its name in errors, the function that reads a value, and the word if it is one.
+    """One alternative of a kind: its name in errors, the function that reads a value, and the word
+    if it is one.
 
-    `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of another kind.
-    Only options of verbs and functions take one that is not `of_metrics`.
+    `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of
+    another kind. Only options of verbs and functions take one that is not `of_metrics`.
     """
 
     text: str
@@ -74,7 +91,9 @@ class Kind:
         raise TypeError
 
     def check(self, name: str, given: object, of: str | None = None) -> Any:
-        """The value of the option `name`, of the metric `of`, as formulas take it; refused if no alternative accepts it."""
+        """The value of the option `name`, of the metric `of`, as formulas take it; refused if no
+        alternative accepts it.
+        """
         try:
             return self.read(given)
         except TypeError:
@@ -108,7 +127,9 @@ def check(name: str, given: object, annotation: object) -> Any:
 def names_columns(function: Callable[..., object], name: str) -> bool:
     """Whether a parameter of a function names columns, by its annotation."""
     original = inspect.unwrap(function)
-    return _has_column(annotation_of(name, inspect.signature(original).parameters[name].annotation, original))
+    return _has_column(
+        annotation_of(name, inspect.signature(original).parameters[name].annotation, original)
+    )
 
 
 def _has_column(annotation: object) -> bool:
@@ -120,17 +141,25 @@ def kinds_of(function: Callable[..., object]) -> tuple[inspect.Signature, Mappin
     """The signature of a function, and the kinds of all parameters that its annotations tell."""
     original = inspect.unwrap(function)
     signature = inspect.signature(function)
-    named = [x for x in signature.parameters.values() if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
+    named = [
+        x for x in signature.parameters.values() if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)
+    ]
     kinds = {x.name: kind_of(annotation_of(x.name, x.annotation, original)) for x in named}
     return signature, {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def read_arguments(
-    function: Callable[..., object], args: Sequence[object], options: Mapping[str, object], *, hidden: int = 0
+    function: Callable[..., object],
+    args: Sequence[object],
+    options: Mapping[str, object],
+    *,
+    hidden: int = 0,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, bound to the function's signature and each read by its annotation, or refused.
+    """The arguments of a call, bound to the function's signature and each read by its annotation,
+    or refused.
 
-    The first `hidden` parameters are left out of the signature that an error shows: they are the object of a method.
+    The first `hidden` parameters are left out of the signature that an error shows: they are the
+    object of a method.
     """
     signature, kinds = kinds_of(function)
     given = bind(function.__name__, signature, args, options, hidden=hidden)
@@ -148,7 +177,9 @@ def bind(
     hidden: int = 0,
     of_on: Collection[str] = (),
 ) -> inspect.BoundArguments:
-    """Bind the arguments of a call; an error shows the signature, or advises `on` for one of its options, `of_on`."""
+    """Bind the arguments of a call; an error shows the signature, or advises `on` for one of its
+    options, `of_on`.
+    """
     try:
         return signature.bind(*args, **options)
     except TypeError as error:
@@ -171,7 +202,9 @@ TWO_LINES = 200
 
 
 def first_parameters_of(signature: inspect.Signature, most: int) -> str:
-    """The parameters with their defaults as far as `most` letters go, and ``...`` for the others."""
+    """The parameters with their defaults as far as `most` letters go, and ``...`` for the
+    others.
+    """
     whole = parameters_of(signature)
     if len(whole) <= most:
         return whole
@@ -192,11 +225,15 @@ def parameters_of(signature: inspect.Signature) -> str:
 
 
 def annotation_of(name: str, annotation: object, formula: Callable[..., object]) -> object:
-    """The annotation of a formula's option; text is resolved in the formula's module, or ``Any`` if that fails."""
+    """The annotation of a formula's option; text is resolved in the formula's module, or ``Any`` if
+    that fails.
+    """
     holder = SimpleNamespace(__annotations__={name: annotation})
     try:
         aliases = getattr(formula, "aliases", None)  # of options that other functions have, too
-        found: object = get_type_hints(holder, getattr(formula, "__globals__", {}), aliases, include_extras=True)[name]
+        found: object = get_type_hints(
+            holder, getattr(formula, "__globals__", {}), aliases, include_extras=True
+        )[name]
         hash(found)
     except Exception:  # an annotation may be any expression
         return Any
@@ -204,10 +241,16 @@ def annotation_of(name: str, annotation: object, formula: Callable[..., object])
 
 
 def role_of(annotation: object) -> str | None:
-    """The role of the column of which an option names a value, by the option's annotation; None for any other option."""
+    """The role of the column of which an option names a value, by the option's annotation; None for
+    any other option.
+    """
     if get_origin(annotation) in (Union, UnionType):
-        return next((role for arg in get_args(annotation) if (role := role_of(arg)) is not None), None)
-    return next((x.role for x in getattr(annotation, "__metadata__", ()) if isinstance(x, ValueOf)), None)
+        return next(
+            (role for arg in get_args(annotation) if (role := role_of(arg)) is not None), None
+        )
+    return next(
+        (x.role for x in getattr(annotation, "__metadata__", ()) if isinstance(x, ValueOf)), None
+    )
 
 
 @lru_cache(maxsize=512)
@@ -273,11 +316,17 @@ def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] 
         numeric = all(float in (arg, *get_args(arg)) for arg in args)
         reads: list[Callable[[object], Any]] = [x.read for x in kinds]
         if len(kinds) == 1:
-            return (Alternative(f"a list (each {kinds[0]})", partial(values.several, *reads), of_metrics=numeric),)
+            return (
+                Alternative(
+                    f"a list (each {kinds[0]})", partial(values.several, *reads), of_metrics=numeric
+                ),
+            )
         text = f"a mapping (each key {kinds[0]}, each value {kinds[1]})"
         return (Alternative(text, partial(values.mapping, *reads), of_metrics=numeric),)
     kind = origin or annotation
-    plain = getattr(kind, "__module__", "") in ("builtins", "typing") or getattr(kind, "_is_protocol", False)
+    plain = getattr(kind, "__module__", "") in ("builtins", "typing") or getattr(
+        kind, "_is_protocol", False
+    )
     if isinstance(kind, type) and not plain:
         return (Alternative(f"a {kind.__name__}", partial(values.of_type, kind), of_metrics=False),)
     return None

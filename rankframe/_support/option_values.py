@@ -1,4 +1,6 @@
-"""The values of options: ranges of numbers, and readers, which raise TypeError or ValueError for a value of another kind."""
+"""The values of options: ranges of numbers, and readers, which raise TypeError or ValueError for a
+value of another kind.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from ..errors import MOST_DIGITS
 
 @dataclass(frozen=True)
 class Range:
-    """The range of an option's numbers, declared with its type: ``Annotated[float, Range(above=0, below=1)]``.
+    """The range of an option's numbers, declared with its type: ``Annotated[float, Range(above=0,
+    below=1)]``.
 
     `least` and `most` belong to the range, `above` and `below` do not.
     """
@@ -29,7 +32,12 @@ class Range:
 
     @cached_property  # options of each call are read
     def _ends(self) -> list[tuple[str, float, Callable[[float, float], bool]]]:
-        of = {"from": (self.least, ge), "above": (self.above, gt), "up to": (self.most, le), "below": (self.below, lt)}
+        of = {
+            "from": (self.least, ge),
+            "above": (self.above, gt),
+            "up to": (self.most, le),
+            "below": (self.below, lt),
+        }
         return [(word, end, holds) for word, (end, holds) in of.items() if end is not None]
 
     def __contains__(self, x: float) -> bool:
@@ -40,7 +48,11 @@ class Range:
             return f"between {self.above:,} and {self.below:,}"
         texts = [f"{word} {end:,}" for word, end, _ in self._ends]
         if self.least is not None:
-            return f"{texts[0]} on" if len(texts) == 1 else f"{texts[0]} to {texts[1].removeprefix('up to ')}"
+            return (
+                f"{texts[0]} on"
+                if len(texts) == 1
+                else f"{texts[0]} to {texts[1].removeprefix('up to ')}"
+            )
         return " and ".join(texts)
 
     @property
@@ -84,14 +96,20 @@ def number(within: Range, given: object) -> float:
     return found
 
 
-def mapping(key: Callable[[object], object], value: Callable[[object], object], given: Any) -> dict[object, object]:
+def mapping(
+    key: Callable[[object], object], value: Callable[[object], object], given: Any
+) -> dict[object, object]:
     must(isinstance(given, Mapping))
     return {key(name): value(x) for name, x in given.items()}
 
 
 def several(each: Callable[[object], object], given: Any) -> tuple[object, ...]:
     must(not isinstance(given, pl.Series) and not hasattr(given, "iloc"))
-    must(isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)) and not hasattr(given, "columns"))
+    must(
+        isinstance(given, Iterable)
+        and not isinstance(given, (str, bytes, Mapping))
+        and not hasattr(given, "columns")
+    )
     found = tuple(map(each, given))
     must(bool(found) or not isinstance(given, Iterator))  # one that was read before is empty
     return found
@@ -105,8 +123,15 @@ def text(given: Any) -> str:
 
 def column(given: object) -> str:
     must(isinstance(given, (str, tuple)) or not isinstance(given, Iterable))
-    must(isinstance(given, Hashable) and given is not None and not callable(given) and not hasattr(given, "name"))
-    return str(given).encode(errors="backslashreplace").decode()  # as pandas' labels are brought to Polars
+    must(
+        isinstance(given, Hashable)
+        and given is not None
+        and not callable(given)
+        and not hasattr(given, "name")
+    )
+    return (
+        str(given).encode(errors="backslashreplace").decode()
+    )  # as pandas' labels are brought to Polars
 
 
 def columns(given: object) -> tuple[object, ...]:
@@ -119,7 +144,9 @@ def function(given: object) -> object:
 
 
 def is_number(given: object) -> TypeGuard[float]:
-    """Whether something is a real number (Python's, NumPy's or a fraction) that a float can hold; not a bool."""
+    """Whether something is a real number (Python's, NumPy's or a fraction) that a float can hold;
+    not a bool.
+    """
     if not isinstance(given, Real) or isinstance(given, bool):
         return False
     try:
@@ -130,5 +157,7 @@ def is_number(given: object) -> TypeGuard[float]:
 
 
 def as_number(given: float) -> float:
-    """A number of any library as Python's own; a whole number stays an int if a float has all its digits."""
+    """A number of any library as Python's own; a whole number stays an int if a float has all its
+    digits.
+    """
     return int(given) if isinstance(given, Integral) and abs(given) <= 2**53 else float(given)

@@ -13,7 +13,8 @@ import polars as pl
 from ..errors import RankframeError
 
 OLDEST = (1, 40)
-"""The oldest Polars: those before cannot read a file's lines, which takes more than a few lines here."""
+"""The oldest Polars: those before cannot read a file's lines, which takes more than a few lines
+here."""
 
 
 def release(version: str) -> tuple[int, ...]:
@@ -36,7 +37,8 @@ WRAPS_ERRORS = BEFORE_2
 """Whether an error of a source comes as Polars' own, which holds its text."""
 
 SOURCES_HOLD_THREADS = release(pl.__version__) < (1, 42)
-"""Whether several sources of a plan in memory hold all of Polars' threads, so that others wait for ever."""
+"""Whether several sources of a plan in memory hold all of Polars' threads, so that others wait for
+ever."""
 
 FIELDS_PANIC_IN_GROUPS = release(pl.__version__) < (1, 44)
 """Whether `struct.with_fields` panics in a group."""
@@ -48,23 +50,36 @@ Exploded = TypeVar("Exploded", pl.DataFrame, pl.LazyFrame, pl.Expr, pl.Series)
 
 
 class Source(Protocol):
-    """Yields the frames of a node of a plan: its columns, and the rows that a predicate and a number leave."""
+    """Yields the frames of a node of a plan: its columns, and the rows that a predicate and a
+    number leave.
+    """
 
     def __call__(
-        self, names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch: int | None, /
+        self,
+        names: list[str] | None,
+        predicate: pl.Expr | None,
+        n_rows: int | None,
+        batch: int | None,
+        /,
     ) -> Iterator[pl.DataFrame]: ...
 
 
 def exploded(lists: Exploded, *columns: str) -> Exploded:
-    """A row for each value of lists, and a null for an empty one; what an empty one gives differs by version unless written."""
+    """A row for each value of lists, and a null for an empty one; what an empty one gives differs
+    by version unless written.
+    """
     return lists.explode(*columns, empty_as_null=True)
 
 
 def io_source(read: Source, schema: Mapping[str, Any], name: str) -> pl.LazyFrame:
-    """A node of a plan that reads from Python, with its name in `explain` where Polars shows one."""
+    """A node of a plan that reads from Python, with its name in `explain` where Polars shows
+    one.
+    """
     from polars.io.plugins import register_io_source
 
-    named: Any = {"explain_name": name} if "explain_name" in signature(register_io_source).parameters else {}
+    named: Any = (
+        {"explain_name": name} if "explain_name" in signature(register_io_source).parameters else {}
+    )
     reads = _keeping_errors(read) if WRAPS_ERRORS else read
     return register_io_source(reads, schema=dict(schema), is_pure=True, **named)
 
@@ -113,14 +128,20 @@ def of_one(x: pl.Expr, function: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
 
 def sorted_in_group(x: pl.Expr, key: pl.Expr, descending: bool) -> pl.Expr:
     """An expression of a group, sorted by a key that is made of the whole group."""
-    rows = x.shift(0) if BEFORE_2 else x  # else another group's key sorts it, where groups come in no order
+    rows = (
+        x.shift(0) if BEFORE_2 else x
+    )  # else another group's key sorts it, where groups come in no order
     return rows.sort_by(key, descending=descending, maintain_order=True)
 
 
 def is_by_row(x: pl.Expr) -> bool | None:
     """Whether an expression is computed row by row; None if it cannot be known."""
     try:
-        return _each_part_is_by_row(x) if hasattr(x.meta, "is_row_separable") else _lets_a_filter_pass(x)
+        return (
+            _each_part_is_by_row(x)
+            if hasattr(x.meta, "is_row_separable")
+            else _lets_a_filter_pass(x)
+        )
     except pl.exceptions.PolarsError:  # a Python function, or a field of a struct
         return None
 
@@ -136,7 +157,9 @@ def _each_part_is_by_row(x: pl.Expr) -> bool | None:
 
 
 def _lets_a_filter_pass(x: pl.Expr) -> bool | None:
-    """Whether the optimizer filters rows before the expression, as it may where that is computed row by row."""
+    """Whether the optimizer filters rows before the expression, as it may where that is computed
+    row by row.
+    """
     if "python_udf" in str(x):
         return None
     rows = pl.LazyFrame(schema=dict.fromkeys([OTHER, *x.meta.root_names()], pl.Null))

@@ -1,4 +1,6 @@
-"""Progress of long computations: a bar of rich on a terminal, elsewhere a line a minute in the log ``rankframe``."""
+"""Progress of long computations: a bar of rich on a terminal, elsewhere a line a minute in the log
+``rankframe``.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ class Progress:
 
     def _show(self) -> None:
         try:
-            bars, consoles, markup = (load(f"rich.{name}", "stats") for name in ("progress", "console", "markup"))
+            bars, consoles, markup = (
+                load(f"rich.{name}", "stats") for name in ("progress", "console", "markup")
+            )
         except MissingExtra:
             return
         if not SCREEN.acquire(blocking=False):

@@ -1,6 +1,7 @@
 """Sorts of whole numbers, packed into 64-bit codes, which is far cheaper than comparing keys.
 
-Codes are sorted by NumPy or by Polars, of which either may take three times as long as the other, as the processor is.
+Codes are sorted by NumPy or by Polars, of which either may take three times as long as the other,
+as the processor is.
 """
 
 from __future__ import annotations
@@ -56,8 +57,11 @@ def _seconds(sort: Any, sample: NDArray[Any]) -> float:
     return time.perf_counter() - start
 
 
-def in_groups(group: NDArray[np.integer[Any]], number: Codes) -> tuple[NDArray[np.uint32], Booleans]:
-    """The places of rows sorted by group and by the leading bits of a number; and which of them are not told apart from the row above.
+def in_groups(
+    group: NDArray[np.integer[Any]], number: Codes
+) -> tuple[NDArray[np.uint32], Booleans]:
+    """The places of rows sorted by group and by the leading bits of a number; and which of them are
+    not told apart from the row above.
 
     Overwrites `number`. Rows that are not told apart stay as they are.
     """
@@ -81,7 +85,9 @@ def sorted_in_groups(group: NDArray[np.integer[Any]], number: Codes) -> NDArray[
 
 
 def rising(values: NDArray[Any]) -> Codes:
-    """Whole numbers from 0 on that rise as the numbers do, zeros of either sign alike; floats that fit into 64 bits, or whole numbers."""
+    """Whole numbers from 0 on that rise as the numbers do, zeros of either sign alike; floats that
+    fit into 64 bits, or whole numbers.
+    """
     if values.dtype.kind == "u":
         return values.astype(np.uint64)
     if values.dtype.kind == "i":
@@ -90,7 +96,9 @@ def rising(values: NDArray[Any]) -> Codes:
         bits = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # turns -0.0 into 0.0
         if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
             bits ^= (bits >> 63) & np.int64(2**63 - 1)
-    found: Codes = np.subtract(bits, bits.min(initial=np.iinfo(np.int64).max), out=bits).view(np.uint64)
+    found: Codes = np.subtract(bits, bits.min(initial=np.iinfo(np.int64).max), out=bits).view(
+        np.uint64
+    )
     return found
 
 
@@ -102,7 +110,9 @@ def tied_with(again: Booleans) -> Booleans:
 
 
 def with_places(numbers: Codes) -> tuple[Codes, NDArray[np.uint32]]:
-    """The numbers in ascending order, and their places; overwrites `numbers`, which leave room for the places."""
+    """The numbers in ascending order, and their places; overwrites `numbers`, which leave room for
+    the places.
+    """
     bits = np.uint64(len(numbers).bit_length())
     numbers <<= bits
     numbers |= np.arange(len(numbers), dtype=np.uint64)

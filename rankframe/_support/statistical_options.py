@@ -15,7 +15,9 @@ Interval: TypeAlias = Literal["auto", Bound]
 
 SummaryInterval: TypeAlias = Literal[Interval, "poisson"]
 
-OfDifferences: TypeAlias = Literal["auto", "permutation", "bounded", "bca", "percentile", "bootstrap", "t"]
+OfDifferences: TypeAlias = Literal[
+    "auto", "permutation", "bounded", "bca", "percentile", "bootstrap", "t"
+]
 """The estimators of differences, each of which gives an interval and a p-value."""
 
 Confidence: TypeAlias = Annotated[float, Range(above=0, below=1)]
@@ -23,10 +25,12 @@ Resamples: TypeAlias = Annotated[int, Range(least=1, most=10_000_000)]
 Seed: TypeAlias = Annotated[int, Range(least=0)]
 
 FEW = 50
-"""The fewest values that differ for which, in simulations, a bootstrap interval of 95% holds in 93% of cases or more."""
+"""The fewest values that differ for which, in simulations, a bootstrap interval of 95% holds in 93%
+of cases or more."""
 
 VERY_FEW = 10
-"""The fewest judged values that differ from their median for Student's interval without a warning."""
+"""The fewest judged values that differ from their median for Student's interval without a
+warning."""
 
 PairedTest: TypeAlias = Literal["permutation", "t", "bootstrap"]
 DifferenceTest: TypeAlias = Literal["auto", PairedTest]

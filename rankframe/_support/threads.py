@@ -1,4 +1,6 @@
-"""Threads: tasks in as many as Polars has, and processes that were forked without those of its pool."""
+"""Threads: tasks in as many as Polars has, and processes that were forked without those of its
+pool.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +19,38 @@ _used = _forked = False
 def use_polars() -> None:
     """Begin an evaluation, which starts the threads of Polars' pool unless they run.
 
-    Refuse it in a process that was forked after another evaluation or, as far as the system tells, other work of Polars.
+    Refuse it in a process that was forked after another evaluation or, as far as the system tells,
+    other work of Polars.
     """
     global _used, _forked
     if _forked:
         if _used or _lacks_threads():
-            says = "this process was forked after an evaluation or other work of Polars, without the threads that it"
-            raise RankframeError(f'{says} needs; start workers as multiprocessing.get_context("spawn") does')
+            says = (
+                "this process was forked after an evaluation or other work of Polars, without "
+                "the threads that it"
+            )
+            raise RankframeError(
+                f'{says} needs; start workers as multiprocessing.get_context("spawn") does'
+            )
         _forked = False
     _used = True
 
 
 def _lacks_threads() -> bool:
-    """Whether the process has fewer threads than Python's and those of Polars' pool; false if it is not known."""
-    in_pool = pl.thread_pool_size()  # starts the pool unless the process or one that it was forked from did
+    """Whether the process has fewer threads than Python's and those of Polars' pool; false if it is
+    not known.
+    """
+    in_pool = (
+        pl.thread_pool_size()
+    )  # starts the pool unless the process or one that it was forked from did
     try:
         threads = len(os.listdir("/proc/self/task"))
     except OSError:  # no Linux
         return False
-    return threads - sum(not isinstance(x, threading._DummyThread) for x in threading.enumerate()) < in_pool
+    return (
+        threads - sum(not isinstance(x, threading._DummyThread) for x in threading.enumerate())
+        < in_pool
+    )
 
 
 def _mark_child() -> None:
@@ -55,7 +70,9 @@ _here = threading.local()
 
 
 def threads() -> int:
-    """The number of tasks at once: one inside a task, and in a callback of Polars, which holds a thread that others may wait for."""
+    """The number of tasks at once: one inside a task, and in a callback of Polars, which holds a
+    thread that others may wait for.
+    """
     in_callback = isinstance(threading.current_thread(), threading._DummyThread)
     return 1 if in_callback or getattr(_here, "in_task", False) else pl.thread_pool_size()
 

@@ -1,1 +1,3 @@
-"""One table: the roles of its columns, policies, other tools' conventions, faults, a run joined with its judgments."""
+"""One table: the roles of its columns, policies, other tools' conventions, faults, a run joined
+with its judgments.
+"""

@@ -1,4 +1,6 @@
-"""Two side tables of a ranker: past interactions of users with their profiles, and the items of the catalog."""
+"""Two side tables of a ranker: past interactions of users with their profiles, and the items of the
+catalog.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ SIZE = "#n"
 """The column of an item's number of users in `History.counts`."""
 
 USER, ITEM = "#user", "#item"
-"""Columns: a user's number, by first interaction; an item's number, that of its row in `History.counts`."""
+"""Columns: a user's number, by first interaction; an item's number, that of its row in
+`History.counts`."""
 
 LISTED = "#item"
 """The column of ids that were given as a list."""
@@ -65,7 +68,9 @@ class SideTable(Cached):
 
 
 class Interactions(SideTable):
-    """Past interactions: a row for each user and item; or a row for each item, with the number of its users as `n`."""
+    """Past interactions: a row for each user and item; or a row for each item, with the number of
+    its users as `n`.
+    """
 
     def named(self, query: Sequence[str], doc: str) -> History:
         """The interactions, with the names of their columns of users and items."""
@@ -98,20 +103,31 @@ class History(Cached):
         """Check the columns, and count."""
         key = _key(frame.schema, query, doc, "interactions", counts=True)
         if not frame.height:
-            raise InvalidData("interactions have no row; give the rows of users and items of the past")
+            raise InvalidData(
+                "interactions have no row; give the rows of users and items of the past"
+            )
         for name in (*key, doc):
             refuse_nameless(frame, name, "interactions", "item" if name == doc else "user")
         if key:
             pairs = frame.select(*key, doc).unique(maintain_order=True)
-            counts = pairs.group_by(doc, maintain_order=True).agg(pl.len().cast(pl.Float64).alias(SIZE))
+            counts = pairs.group_by(doc, maintain_order=True).agg(
+                pl.len().cast(pl.Float64).alias(SIZE)
+            )
             return cls(pairs, key, doc, counts)
         number = frame.schema[COUNT]
-        if not number.is_numeric() or not frame[COUNT].cast(pl.Float64).is_between(0, 1e15).fill_null(False).all():
+        if (
+            not number.is_numeric()
+            or not frame[COUNT].cast(pl.Float64).is_between(0, 1e15).fill_null(False).all()
+        ):
             what = f"column {COUNT!r} of interactions holds {number} that are no counts"
             raise InvalidData(f"{what}; give each item the number of its users")
         if frame[doc].is_duplicated().any():
-            raise InvalidData(f"interactions name an item of column {doc!r} twice; give one row for each item")
-        counts = frame.select(doc, pl.col(COUNT).cast(pl.Float64).alias(SIZE)).filter(pl.col(SIZE) > 0)
+            raise InvalidData(
+                f"interactions name an item of column {doc!r} twice; give one row for each item"
+            )
+        counts = frame.select(doc, pl.col(COUNT).cast(pl.Float64).alias(SIZE)).filter(
+            pl.col(SIZE) > 0
+        )
         return cls(counts, (), doc, counts)
 
     @cached_property
@@ -128,7 +144,10 @@ class History(Cached):
     def need_users(self, what: str) -> None:
         """Refuse counts of items where a metric needs users."""
         if not self.key:
-            give = f"it needs {what}, which counts of items do not tell; give the rows of users and items, as "
+            give = (
+                f"it needs {what}, which counts of items do not tell; give the rows of users and "
+                "items, as "
+            )
             raise InvalidOption(give, on(interactions=Verbatim("train")))
 
     @cached_property
@@ -137,23 +156,29 @@ class History(Cached):
         return self.counts[SIZE].sort()
 
     def percentiles(self) -> dict[float, float]:
-        """The share of items that are at most as popular, by popularity; equally popular items share their mean rank."""
+        """The share of items that are at most as popular, by popularity; equally popular items
+        share their mean rank.
+        """
         rank = self.sizes.rank("average") / max(len(self.sizes), 1)
         return dict(zip(self.sizes.to_list(), rank.to_list(), strict=True))
 
     def levels(self) -> dict[float, float]:
-        """The rank by falling popularity, 1 for the most popular items; equally popular items share one rank."""
+        """The rank by falling popularity, 1 for the most popular items; equally popular items share
+        one rank.
+        """
         return dict(zip(self.sizes.unique().sort(descending=True).to_list(), itertools.count(1.0)))
 
     def in_tail(self, popularity: pl.Expr, head: float, tail: float | None) -> pl.Expr:
         """Whether an item of a popularity is in the long tail.
 
-        With `tail`, the tail is that share of all items, at least one, the least popular. Otherwise it is below the head, the
-        more popular items with the share `head` of interactions.
+        With `tail`, the tail is that share of all items, at least one, the least popular. Otherwise
+        it is below the head, the more popular items with the share `head` of interactions.
         """
         sizes = self.sizes
         if tail is not None:
-            return popularity <= (float(sizes[max(int(tail * len(sizes)), 1) - 1]) if len(sizes) else 0.0)
+            return popularity <= (
+                float(sizes[max(int(tail * len(sizes)), 1) - 1]) if len(sizes) else 0.0
+            )
         falling = sizes.reverse()
         reached = (falling.cum_sum() >= head * self.n_rows).arg_true()
         return popularity < (float(falling[reached[0]]) if len(reached) else 0.0)
@@ -207,43 +232,67 @@ class History(Cached):
         """1.0 for a row whose user has interacted with its item, else 0.0."""
         known = self.known_codes.to_numpy()
         of_rows = rows.select(self.codes("user", "item").fill_null(-1)).to_series().to_numpy()
-        return pl.Series((known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64))
+        return pl.Series(
+            (known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64)
+        )
 
     def co_occurring(self, rows: pl.DataFrame) -> pl.Series:
-        """The mean cosine of each row's item and the items of the row's user; null for a user without any."""
-        pairs = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
+        """The mean cosine of each row's item and the items of the row's user; null for a user
+        without any.
+        """
+        pairs = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index(
+            "#row"
+        )
         had = self.numbers.rename({ITEM: "#other"})
         both = pairs.join(had, on=USER).join(self.similar_items, on=[ITEM, "#other"], how="left")
-        # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside the mean.
+        # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside
+        # the mean.
         terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
-        sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
-        return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
+        sums = terms.group_by("#row", maintain_order=True).agg(
+            pl.col("#cosine").mean().alias("#mean")
+        )
+        return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")[
+            "#mean"
+        ]
 
-    def similar_features(self, rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:
-        """The mean cosine of the features of each row's item and of the items of its user, both by number; null: no user.
+    def similar_features(
+        self, rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame
+    ) -> pl.Series:
+        """The mean cosine of the features of each row's item and of the items of its user, both by
+        number; null: no user.
 
-        `features` and `profiles` have a row for each item and user; a missing item has the cosine 0.
+        `features` and `profiles` have a row for each item and user; a missing item has the cosine
+        0.
         """
         own, profile = _rows_at(features, rows["item"]), _rows_at(profiles, rows["user"])
         products = pl.DataFrame([profile[name] * own[name] for name in features.columns])
-        return products.select(pl.when(rows["user"].is_not_null()).then(pl.sum_horizontal(pl.all()))).to_series()
+        return products.select(
+            pl.when(rows["user"].is_not_null()).then(pl.sum_horizontal(pl.all()))
+        ).to_series()
 
     # profiles of users
 
     def categories(self, items: pl.DataFrame) -> pl.DataFrame:
-        """A row per user and category: the share of the category in the user's items, each divided evenly among its categories.
+        """A row per user and category: the share of the category in the user's items, each divided
+        evenly among its categories.
 
         `items` has a row for each item, with its category or a list of them.
         """
         found = looked_up(self.pairs.select(self.doc), items, [self.doc])
-        kinds = pl.DataFrame([self.numbers[USER], in_lists(found).alias("kind")]).filter(pl.col("kind").list.len() > 0)
+        kinds = pl.DataFrame([self.numbers[USER], in_lists(found).alias("kind")]).filter(
+            pl.col("kind").list.len() > 0
+        )
         kinds = exploded(kinds.with_columns(share=1 / pl.col("kind").list.len()), "kind")
         shares = kinds.group_by(USER, "kind", maintain_order=True).agg(pl.col("share").sum())
         return shares.with_columns(pl.col("share") / pl.col("share").sum().over(USER))
 
     def features(self, ids: pl.Series, features: pl.DataFrame) -> pl.DataFrame:
-        """A row per user, in the order of their numbers: the mean features of the user's items; `ids` names the rows of `features`."""
-        had = _rows_at(features, place_in(ids, self.pairs[self.doc])).with_columns(self.numbers[USER])
+        """A row per user, in the order of their numbers: the mean features of the user's items;
+        `ids` names the rows of `features`.
+        """
+        had = _rows_at(features, place_in(ids, self.pairs[self.doc])).with_columns(
+            self.numbers[USER]
+        )
         return had.group_by(USER).agg(pl.col(features.columns).mean()).sort(USER).drop(USER)
 
 
@@ -269,7 +318,9 @@ class Items(SideTable):
     def rows(self, doc: str) -> pl.DataFrame:
         """The frame, after a check that each item has one row."""
         if len(self.ids(doc)) < self.frame.height:
-            raise InvalidData(f"items name an item of column {doc!r} twice; give one row for each item")
+            raise InvalidData(
+                f"items name an item of column {doc!r} twice; give one row for each item"
+            )
         return self.frame
 
 
@@ -284,7 +335,9 @@ class Background:
         past, items = self.interactions, self.items
         if past is not None and not isinstance(past, Interactions):
             wanted = "of users and items, or of items with their counts as n"
-            object.__setattr__(self, "interactions", Interactions(_rows(past, "interactions", wanted).collect()))
+            object.__setattr__(
+                self, "interactions", Interactions(_rows(past, "interactions", wanted).collect())
+            )
         if items is not None and not isinstance(items, Items):
             object.__setattr__(self, "items", _items_in(items))
 
@@ -298,7 +351,9 @@ class Background:
         return self.items.frame.schema if isinstance(self.items, Items) else pl.Schema()
 
     def check(self, schema: pl.Schema, query: Sequence[str], doc: str | None) -> None:
-        """Refuse tables whose columns of users and items cannot be compared with the ranker's table."""
+        """Refuse tables whose columns of users and items cannot be compared with the ranker's
+        table.
+        """
         if doc is None:
             return
         if self.interactions is not None:
@@ -308,18 +363,28 @@ class Background:
         if isinstance(self.items, Items):
             name = LISTED if self.items.listed else doc
             if name in self.items.frame.columns:
-                _comparable(doc, schema[doc], self.items.frame.schema[name], "items", listed=self.items.listed)
+                _comparable(
+                    doc,
+                    schema[doc],
+                    self.items.frame.schema[name],
+                    "items",
+                    listed=self.items.listed,
+                )
 
 
 def looked_up(rows: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.Series:
     """The last column of `known` for the key of each row; null for a missing key."""
     rows, known = of_common_types(rows, known, key)
     value = known.columns[-1]
-    found = rows.select(key).join(known.rename({value: "#value"}), on=list(key), how="left", maintain_order="left")
+    found = rows.select(key).join(
+        known.rename({value: "#value"}), on=list(key), how="left", maintain_order="left"
+    )
     return found["#value"]
 
 
-def of_common_types(one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def of_common_types(
+    one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cast the key columns of two tables to common types."""
     types = ((name, one.schema[name], other.schema[name]) for name in key)
     both = [pl.col(name).cast(common_type(own, its)) for name, own, its in types if own != its]
@@ -328,7 +393,9 @@ def of_common_types(one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) 
 
 def place_in(ids: pl.Series, given: pl.Series) -> pl.Series:
     """The place, from 0 on, of each given id among the distinct `ids`; null if missing."""
-    known = pl.DataFrame({"#id": ids, "#place": pl.int_range(len(ids), dtype=pl.UInt32, eager=True)})
+    known = pl.DataFrame(
+        {"#id": ids, "#place": pl.int_range(len(ids), dtype=pl.UInt32, eager=True)}
+    )
     return looked_up(given.to_frame("#id"), known, ["#id"])
 
 
@@ -341,18 +408,31 @@ def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     return one
 
 
-def _comparable(name: str, one: pl.DataType, other: pl.DataType, whose: str, *, listed: bool = False) -> None:
+def _comparable(
+    name: str, one: pl.DataType, other: pl.DataType, whose: str, *, listed: bool = False
+) -> None:
     """Refuse ids of two types that cannot be equal."""
     if common_type(one, other) != common_type(other, one):
-        advice = ("give ids of one type",) if listed else of_one_type(name, {"df": one, whose: other})
-        raise InvalidData(f"column {name!r} is {one} in the table and {other} in {whose}; ", *advice)
+        advice = (
+            ("give ids of one type",) if listed else of_one_type(name, {"df": one, whose: other})
+        )
+        raise InvalidData(
+            f"column {name!r} is {one} in the table and {other} in {whose}; ", *advice
+        )
 
 
 def refuse_nameless(rows: pl.DataFrame, name: str, frame: str = "df", of: str = "item") -> None:
     """Refuse rows that name no item, or no user."""
     if n := rows[name].null_count():
-        says = f"column {name!r} is null, so nobody knows which {of} is meant; give every {of} its id, or leave such rows out"
-        code = Code(f"{frame}.drop_nulls({name!r})", f"{frame}.dropna(subset=[{name!r}])", phrase=", with {}")
+        says = (
+            f"column {name!r} is null, so nobody knows which {of} is meant; give every {of} its "
+            "id, or leave such rows out"
+        )
+        code = Code(
+            f"{frame}.drop_nulls({name!r})",
+            f"{frame}.dropna(subset=[{name!r}])",
+            phrase=", with {}",
+        )
         raise InvalidData(says, code, f" (found in {n} row{'' if n == 1 else 's'})")
 
 
@@ -361,7 +441,8 @@ def pairs_of(
 ) -> tuple[pl.LazyFrame, list[str]]:
     """The pairs of user and item of another table, each once, with its columns of users.
 
-    Query columns such as a run or a day may be missing there; its pairs then apply to every run or day.
+    Query columns such as a run or a day may be missing there; its pairs then apply to every run or
+    day.
     """
     rows = _rows(given, whose)
     others = rows.collect_schema()
@@ -371,8 +452,12 @@ def pairs_of(
     return rows.select(*users, doc).unique(), [*users]
 
 
-def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, counts: bool = False) -> tuple[str, ...]:
-    """The user columns of another table; it must have one (or, with `counts`, a column of counts) and the item column."""
+def _key(
+    others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, counts: bool = False
+) -> tuple[str, ...]:
+    """The user columns of another table; it must have one (or, with `counts`, a column of counts)
+    and the item column.
+    """
     users = tuple(name for name in query if name in others)
     lacking = [] if users or (counts and COUNT in others) else [(query[-1], "query")]
     require_all(others, [*lacking, (doc, "doc")], whose)
@@ -380,7 +465,9 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
 
 
 def _frame(given: object) -> pl.LazyFrame | None:
-    """The rows of a frame, or of a table with the Arrow PyCapsule interface; None of anything else."""
+    """The rows of a frame, or of a table with the Arrow PyCapsule interface; None of anything
+    else.
+    """
     found = given if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given)
     return None if found is None else found.lazy()
 
@@ -393,14 +480,18 @@ def _rows(given: object, whose: str, wanted: str = "with a row per user and item
 
 
 def _items_in(given: Any) -> Items | int:
-    """A catalog: a frame with a row per item; a list, an array or a Series of ids; or the number of items."""
+    """A catalog: a frame with a row per item; a list, an array or a Series of ids; or the number of
+    items.
+    """
     if isinstance(given, Integral) and not isinstance(given, bool):
         size: int = check("items", given, Annotated[int, Range(least=1, most=10**15)])
         return size
     frame = _frame(given)
     found = _listed(given) if frame is None else frame.collect()
     if found.is_empty():
-        raise InvalidOption(option(items=[]), " holds no item; give all items that could be shown, or their number")
+        raise InvalidOption(
+            option(items=[]), " holds no item; give all items that could be shown, or their number"
+        )
     return Items(found)
 
 
@@ -409,10 +500,14 @@ def _listed(given: Any) -> pl.DataFrame:
     ids = given.tolist() if hasattr(given, "tolist") else given
     with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         if not isinstance(ids, (str, bytes)):
-            column = ids.alias(LISTED) if isinstance(ids, pl.Series) else pl.Series(LISTED, list(ids))
+            column = (
+                ids.alias(LISTED) if isinstance(ids, pl.Series) else pl.Series(LISTED, list(ids))
+            )
             if column.dtype != pl.Object:
                 return column.to_frame()
-    wanted = "give the number of items, a frame with a row for each item, or a list of ids of one type"
+    wanted = (
+        "give the number of items, a frame with a row for each item, or a list of ids of one type"
+    )
     raise InvalidOption(option(items=given), f" is no catalog; {wanted}")
 
 
@@ -440,7 +535,9 @@ def features_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame | Non
 
 
 def units(names: Sequence[str]) -> list[pl.Expr]:
-    """Vectors, given by the columns of their numbers, as vectors of length 1; a vector of zeros stays one."""
+    """Vectors, given by the columns of their numbers, as vectors of length 1; a vector of zeros
+    stays one.
+    """
     norm = pl.sum_horizontal(*(pl.col(name) ** 2 for name in names)).sqrt()
     return [pl.when(norm > 0).then(pl.col(name) / norm).otherwise(0.0) for name in names]
 
@@ -448,7 +545,12 @@ def units(names: Sequence[str]) -> list[pl.Expr]:
 def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """A row per item: its features as a vector of length 1, a column of floats for each feature."""
     features = features_of(items, names)
-    if features is None or not features.select(pl.all_horizontal(pl.all().is_finite().fill_null(False).all())).item():
+    if (
+        features is None
+        or not features.select(
+            pl.all_horizontal(pl.all().is_finite().fill_null(False).all())
+        ).item()
+    ):
         says = "items have features that are null, NaN, infinite, or lists of several lengths"
         raise InvalidData(f"{says}; give each all")
     return features.select(units(features.columns))

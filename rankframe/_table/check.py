@@ -11,12 +11,30 @@ from typing import Any, NamedTuple
 import polars as pl
 from polars import selectors as cs
 
-from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Text, on, option, worded
+from ..errors import (
+    Code,
+    InvalidData,
+    InvalidOption,
+    RankframeError,
+    Spelling,
+    Text,
+    on,
+    option,
+    worded,
+)
 from .columns import TEXTS, Columns, nameless
 from .figures import Figures, as_json, like, together, usual_runs
 from .findings import FINDINGS, findings_of
 from .roles import ROW, carried, require
-from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual, runs_in
+from .run_and_judgments import (
+    CHECK,
+    NO_COMMON_QUERY,
+    UNMATCHED,
+    Tables,
+    found_in,
+    is_usual,
+    runs_in,
+)
 from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
@@ -39,8 +57,8 @@ class Listed(NamedTuple):
     problem
         Its name.
     rows
-        Its places under `carried` names, their number of `rows`, and figures; ``problem`` and ``advice`` if they are columns,
-        too.
+        Its places under `carried` names, their number of `rows`, and figures; ``problem`` and
+        ``advice`` if they are columns, too.
     sentence
         The advice; figures in braces are filled in.
     """
@@ -53,15 +71,25 @@ class Listed(NamedTuple):
     def listed(self, spelling: Spelling) -> pl.LazyFrame:
         """The rows of the result, with the advice in a front's spelling."""
         parts = enumerate(FIGURE.split(worded(self.sentence, spelling)))
-        advice = pl.concat_str(pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in parts)
-        others = {"severity": pl.lit(self.severity), "problem": pl.lit(self.problem), "advice": advice}
+        advice = pl.concat_str(
+            pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in parts
+        )
+        others = {
+            "severity": pl.lit(self.severity),
+            "problem": pl.lit(self.problem),
+            "advice": advice,
+        }
         lacking = others.keys() - self.rows.collect_schema().keys()
-        rows = self.rows.with_columns(pl.col("rows").cast(pl.UInt32), **{x: others[x] for x in lacking})
+        rows = self.rows.with_columns(
+            pl.col("rows").cast(pl.UInt32), **{x: others[x] for x in lacking}
+        )
         return rows.select(*COLUMNS[:2], cs.starts_with(carried("")), *COLUMNS[2:])
 
 
 class NoteOnRows(NamedTuple):
-    """A note on rows, or on queries: its problem, the columns that it needs, the rows, and the sentence."""
+    """A note on rows, or on queries: its problem, the columns that it needs, the rows, and the
+    sentence.
+    """
 
     problem: str
     reads: str
@@ -76,7 +104,7 @@ NOTES = (
     ),
     NoteOnRows(
         "query without judgments", "label", lambda x: ~(x.label >= 0).any(),
-        lambda _: "no document of the query is judged; it has no value if no label is there, and counts if one is below 0",
+        lambda _: "no document of the query is judged; it has no value if no label is there, and " "counts if one is below 0",
     ),
     NoteOnRows(
         "nothing retrieved", "score", lambda x: x.score.is_null().all(),
@@ -90,23 +118,40 @@ OTHERS = (
     "table", "types differ", "no labels", "no common query", "repeated judgment", "document without score", "ids alike",
     "documents not named", "no retrieved document judged",
 )  # fmt: skip
-PROBLEMS = tuple(sorted({*OTHERS, *TEXTS, *(note.problem for note in NOTES), *(x.name for x in FINDINGS)}))
+PROBLEMS = tuple(
+    sorted({*OTHERS, *TEXTS, *(note.problem for note in NOTES), *(x.name for x in FINDINGS)})
+)
 """The names of all problems."""
 
 
-def check(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:
-    """One row per finding: severity, problem, place, number of rows, and advice, as `spelling` writes it."""
+def check(
+    frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling
+) -> pl.LazyFrame:
+    """One row per finding: severity, problem, place, number of rows, and advice, as `spelling`
+    writes it.
+    """
     found = findings(frame, setup, qrels, spelling)
-    where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in COLUMNS}
+    where = {
+        name: name.removeprefix(carried(""))
+        for name in found.collect_schema()
+        if name not in COLUMNS
+    }
     for name in {*where.values()}.intersection(COLUMNS):
-        says = f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table"
+        says = (
+            f"check has a column {name!r} of its own, as the table has for its ids; rename that "
+            "of the table"
+        )
         raise InvalidOption(says, renamed({name: "..."}))
     return found.rename(where)
 
 
-def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:
+def findings(
+    frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling
+) -> pl.LazyFrame:
     """The findings, with the caller's columns under `carried` names."""
-    return pl.concat([found.listed(spelling) for found in _found(frame, setup, qrels)], how="diagonal")
+    return pl.concat(
+        [found.listed(spelling) for found in _found(frame, setup, qrels)], how="diagonal"
+    )
 
 
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
@@ -114,18 +159,24 @@ def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> Inv
     kinds = ("document without id", kind) if kind == "repeated document" else (kind,)
     table = frame.lazy().drop(ROW, strict=False)
     parts = [found.listed(str) for found in _found(table, setup, None) if found.problem in kinds]
-    found = pl.concat(parts, how="diagonal").collect(engine="in-memory") if parts else pl.DataFrame()
+    found = (
+        pl.concat(parts, how="diagonal").collect(engine="in-memory") if parts else pl.DataFrame()
+    )
     if found.is_empty():
         return InvalidData(*TEXTS[kind](setup), kind=kind)
     kind = found["problem"][0]
     found = found.filter(problem=kind)
     rows = int(found["rows"].sum())
-    places = found.select(cs.starts_with(carried("")).name.map(lambda name: name.removeprefix(carried(""))))
+    places = found.select(
+        cs.starts_with(carried("")).name.map(lambda name: name.removeprefix(carried("")))
+    )
     says = nameless(setup, rows) if kind == "document without id" else TEXTS[kind](setup)
     return InvalidData(*says, found_in(places, rows, CHECK), kind=kind)
 
 
-def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Iterator[Listed | NotesOnTable]:
+def _found(
+    frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None
+) -> Iterator[Listed | NotesOnTable]:
     """The findings in their order."""
     schema, given = frame.collect_schema(), setup
     if qrels is not None and setup.roles.subtopic not in schema:  # the judgments usually have it
@@ -134,17 +185,28 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Ite
     try:
         table = Columns.of(setup, schema, label=has_label)
     except RankframeError as error:
-        there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
+        there = [
+            name
+            for name in (*setup.roles.query, setup.roles.doc_name)
+            if name is not None and name in schema
+        ]
         yield Listed("error", "table", _nowhere(schema, there), error.parts)
         return
     setup, query, where = table.setup, [*table.setup.roles.query], table.key_of_documents
     if setup.roles.subtopic is not None:
         for fault in row_faults(table):
-            yield Listed("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
+            yield Listed(
+                "error",
+                fault.kind,
+                _places(frame.filter(fault.rows), where),
+                TEXTS[fault.kind](setup),
+            )
         docs = documents(frame, table, ordered=True, check=False)
         of_documents = _found(docs, setup.changed(subtopic=None, subtopic_weight=None), qrels)
         # listed subtopics are the relevant ones
-        yield from (x for x in of_documents if not table.lists_subtopics or x.problem != "no labels")
+        yield from (
+            x for x in of_documents if not table.lists_subtopics or x.problem != "no labels"
+        )
         yield NotesOnTable(frame, setup.changed(category=None), [[]])
         return
     for fault in table.faults(label=has_label):
@@ -152,13 +214,21 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Ite
         if fault.kind == "repeated document":
             unnamed = pl.col(str(setup.roles.doc_name)).is_null()
             of_unnamed = _places(rows.filter(unnamed), where)
-            yield Listed("error", "document without id", of_unnamed, TEXTS["document without id"](setup))
+            yield Listed(
+                "error", "document without id", of_unnamed, TEXTS["document without id"](setup)
+            )
             rows = rows.filter(~unnamed)
         yield Listed("error", fault.kind, _places(rows, where), TEXTS[fault.kind](setup))
     usual = [name for name in schema if is_usual(name, "doc") and name not in query]
     if setup.roles.doc_name is None and given.roles.doc is ... and usual:
-        otherwise = ", otherwise ties keep the order of the rows and repeated documents are not seen"
-        says: Text = f"column {usual[0]!r} seems to name documents; say ", on(doc=usual[0]), otherwise
+        otherwise = (
+            ", otherwise ties keep the order of the rows and repeated documents are not seen"
+        )
+        says: Text = (
+            f"column {usual[0]!r} seems to name documents; say ",
+            on(doc=usual[0]),
+            otherwise,
+        )
         yield Listed("note", "documents not named", _nowhere(schema, query), says)
     if qrels is not None:
         yield from _against(frame, qrels, given.changed(doc=setup.roles.doc))
@@ -171,14 +241,17 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Ite
         if note.reads != "label" or has_label:
             by_row = note.reads == "id"
             rows = _flagged(frame, note.flag(table) if by_row else note.flag(table).over(query))
-            yield Listed("note", note.problem, _places(rows, where if by_row else query), note.says(setup))
+            yield Listed(
+                "note", note.problem, _places(rows, where if by_row else query), note.says(setup)
+            )
     shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
     yield NotesOnTable(frame, setup, shows if has_label else [["score"]])
 
 
 @dataclass(frozen=True)
 class NotesOnTable:
-    """Notes on a whole table, or on each of its runs, that some of these columns, of scores and of labels, show.
+    """Notes on a whole table, or on each of its runs, that some of these columns, of scores and of
+    labels, show.
 
     Attributes
     ----------
@@ -198,10 +271,14 @@ class NotesOnTable:
         """The rows of the result, with the advice in a front's spelling."""
 
         def found(rows: pl.DataFrame) -> pl.DataFrame:
-            return self.held([(name, Figures(run, self.setup)) for name, run in self._runs(rows)], spelling)
+            return self.held(
+                [(name, Figures(run, self.setup)) for name, run in self._runs(rows)], spelling
+            )
 
         rows = self._read(self.frame)
-        rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=self._schema)
+        rows = rows.map_batches(
+            found, predicate_pushdown=False, projection_pushdown=False, schema=self._schema
+        )
         return Listed("note", "", rows).listed(spelling)
 
     def figures(self) -> pl.LazyFrame:
@@ -213,7 +290,9 @@ class NotesOnTable:
             return pl.DataFrame(held, self._schema, orient="row")
 
         rows = self._read(self.frame)
-        rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=self._schema)
+        rows = rows.map_batches(
+            found, predicate_pushdown=False, projection_pushdown=False, schema=self._schema
+        )
         return Listed("note", "", rows).listed(str)
 
     def of_parts(self, figures: pl.DataFrame, spelling: Spelling) -> pl.LazyFrame:
@@ -225,10 +304,14 @@ class NotesOnTable:
         held = self.held([(name, together(parts)) for name, parts in of_run.items()], spelling)
         return Listed("note", "", held.lazy()).listed(spelling)
 
-    def held(self, runs: Sequence[tuple[tuple[Any, ...], Mapping[str, Any]]], spelling: Spelling) -> pl.DataFrame:
+    def held(
+        self, runs: Sequence[tuple[tuple[Any, ...], Mapping[str, Any]]], spelling: Spelling
+    ) -> pl.DataFrame:
         """The notes that hold of each run, by its name and its figures."""
         setup = self.setup
-        asked = [x for x in findings_of(setup) if any({*x.reads} <= {*some} for some in self.columns)]
+        asked = [
+            x for x in findings_of(setup) if any({*x.reads} <= {*some} for some in self.columns)
+        ]
         held = [
             (x.name, figures[x.rows], worded(x.says(setup, figures), spelling), *name)
             for name, figures in runs
@@ -246,7 +329,13 @@ class NotesOnTable:
     def _runs(self, rows: pl.DataFrame) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
         """The rows of each run by its name; of a table without runs, all."""
         runs = runs_in(self.setup)
-        parts = [rows] if not runs else rows.partition_by(runs, maintain_order=True) if rows.height else []
+        parts = (
+            [rows]
+            if not runs
+            else rows.partition_by(runs, maintain_order=True)
+            if rows.height
+            else []
+        )
         return [(part.select(runs).row(0) if runs else (), part) for part in parts]
 
     @property
@@ -257,13 +346,17 @@ class NotesOnTable:
 
 
 def names_of_figures(names: Sequence[str], setup: Setup) -> list[str]:
-    """The columns without a role that notes on a table look at: those that seem to name runs, and those of ranks."""
+    """The columns without a role that notes on a table look at: those that seem to name runs, and
+    those of ranks.
+    """
     return [*usual_runs(names, setup), *(name for name in names if like(name) == "rank")]
 
 
 @dataclass(frozen=True)
 class FindingsOfPart:
-    """The findings of a part of a table, and its figures, from which the notes on the whole table follow."""
+    """The findings of a part of a table, and its figures, from which the notes on the whole table
+    follow.
+    """
 
     setup: Setup
 
@@ -281,7 +374,9 @@ LISTED = "#listed"
 
 
 def findings_of_table(table: Table[Any], setup: Setup) -> pl.DataFrame:
-    """The findings of a table, which may come in parts, with the caller's columns under `carried` names."""
+    """The findings of a table, which may come in parts, with the caller's columns under `carried`
+    names.
+    """
     if table.parts is None:
         return findings(table.rows.lazy(), setup, None, str).collect(engine="in-memory")
     parts, found = table.by_parts(FindingsOfPart(setup)), []
@@ -293,13 +388,19 @@ def findings_of_table(table: Table[Any], setup: Setup) -> pl.DataFrame:
             continue
         if (of_part[LISTED] == i).any():  # known without a row
             rows = of_part.filter(pl.col(LISTED) == i)
-        order = [ROW] if ROW in rows.columns else [name for name in rows.columns if name.startswith(carried(""))]
+        order = (
+            [ROW]
+            if ROW in rows.columns
+            else [name for name in rows.columns if name.startswith(carried(""))]
+        )
         rows = rows.sort(order).drop(LISTED, ROW, strict=False)
         found.append(rows.with_columns(pl.col("rows").cast(pl.UInt32)))  # engines may widen it
     return pl.concat(found, how="diagonal")
 
 
-def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator[Listed | NotesOnTable]:
+def _against(
+    frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup
+) -> Iterator[Listed | NotesOnTable]:
     """Findings on a run and its separate judgments."""
     tables = Tables(frame, qrels, setup).with_labels_named()
     qrels = tables.qrels
@@ -308,16 +409,25 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator
     try:
         tables = tables.labelled()
     except RankframeError as error:
-        yield Listed("error", "no labels", _nowhere(schema, [name for name in query if name in schema]), error.parts)
+        yield Listed(
+            "error",
+            "no labels",
+            _nowhere(schema, [name for name in query if name in schema]),
+            error.parts,
+        )
     if not tables.query:
         require(others, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in others and name in schema]
     if differ := tables.types_differ(keys):
         yield Listed("error", "types differ", _nowhere(schema, query), differ)
         return
-    rows = frame.select(pl.len().alias("rows")).join(tables.no_common_query("drop").places, how="cross")
+    rows = frame.select(pl.len().alias("rows")).join(
+        tables.no_common_query("drop").places, how="cross"
+    )
     yield Listed("error", "no common query", rows, NO_COMMON_QUERY)
-    rows = _places(tables.of_judged_queries().run_only, query).with_columns(pl.len().alias("unjudged queries"))
+    rows = _places(tables.of_judged_queries().run_only, query).with_columns(
+        pl.len().alias("unjudged queries")
+    )
     so = Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with ")
     unjudged = "nobody judged the query (unjudged queries of the run: {unjudged queries}); "
     yield Listed("note", "query without judgments", rows, (unjudged, so, option(run_only="keep")))
@@ -327,22 +437,36 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator
     if setup.roles.score in schema:
         without = frame.filter(pl.col(setup.roles.score).is_null())
         says = "the row has a document and no score, so it counts as not retrieved"
-        yield Listed("note", "document without score", _places(without, [*query, *keys[len(tables.query) :]]), says)
+        yield Listed(
+            "note",
+            "document without score",
+            _places(without, [*query, *keys[len(tables.query) :]]),
+            says,
+        )
     for name in (name for name in keys if schema[name] == pl.String):
-        says = f"the judgments write the id of {name!r} in other letters, so it does not match; write ids alike in both tables"
+        says = (
+            f"the judgments write the id of {name!r} in other letters, so it does not match; "
+            "write ids alike in both tables"
+        )
         yield Listed("note", "ids alike", tables.alike(name), says)
     if keys != tables.query:
         repeat = tables.qrels_repeat()
         *key, _ = repeat.places.collect_schema().names()
-        repeated = qrels.join(repeat.places, on=key, how="semi", nulls_equal=True, maintain_order="left")
+        repeated = qrels.join(
+            repeat.places, on=key, how="semi", nulls_equal=True, maintain_order="left"
+        )
         yield Listed("error", "repeated judgment", _places(repeated, tables.keys), repeat.message)
-        common = frame.join(qrels, on=tables.query, how="semi", nulls_equal=True).select(pl.len().alias("rows"))
+        common = frame.join(qrels, on=tables.query, how="semi", nulls_equal=True).select(
+            pl.len().alias("rows")
+        )
         rows = common.join(tables.matched.select(pl.len().alias("#matched")), how="cross")
         rows = rows.filter(pl.col("rows") > 0, pl.col("#matched") == 0)
         yield Listed("note", "no retrieved document judged", rows, UNMATCHED)
     if setup.roles.label in others and setup.roles.label not in schema:
         # judgments alone have no scores, and all that is looked for are their labels
-        alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")
+        alone = setup.changed(
+            query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order"
+        )
         unscored = qrels.with_columns(pl.lit(None, pl.Float64).alias(setup.roles.score))
         yield NotesOnTable(unscored, alone, [["label"]])
 

@@ -1,4 +1,6 @@
-"""A table's columns by role: checks of names and types, sort keys with tie rules, faults of rows."""
+"""A table's columns by role: checks of names and types, sort keys with tie rules, faults of
+rows.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,11 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"column {x.roles.score!r} holds NaN; write null for a document that was not retrieved", steps.without_nan()
     ),
     "label not finite": lambda x: (
-        f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond {GREATEST:g}; write null for a document that "
+        f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond " f"{GREATEST:g}; write null for a document that "
         "nobody judged, and smaller numbers for the others",
     ),
     "repeated document": lambda x: (
-        f"a query holds the same {x.roles.doc_name!r} twice; keep one row of each, or, if these are several rankings, name the "
+        f"a query holds the same {x.roles.doc_name!r} twice; keep one row of each, or, if " "these are several rankings, name the "
         "column that says which: ",
         on(query=[..., *x.roles.query]),
     ),
@@ -48,41 +50,41 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"a list in column {x.roles.subtopic!r} names a subtopic twice; name each once",
     ),
     "two scores": lambda x: (
-        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give it one score",
+        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; " "give it one score",
     ),
     "forbidden tie": lambda x: (
         f"documents of a query share a value of {x.roles.score!r} and ", option(ties=x.policies.ties),
-        f" forbids it; choose how ties stand: {', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
+        " forbids it; choose how ties stand: " f"{', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
     ),
     "nested document": lambda x: (
         f"column {x.roles.doc_name!r} holds lists or structs, which ", option(ties=x.policies.ties),
         " cannot compare as text; make text of them, or say ", option(ties="doc_desc"),
     ),
     "weight": lambda x: (
-        f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; give each of them its weight",
+        f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; " "give each of them its weight",
         steps.filled(str(x.roles.weight), 1, ", as in {}"),
     ),
     "label is no click": lambda x: (
-        f"column {x.roles.label!r} holds a label that is neither 0 nor 1, where labels are clicks; write 1 for a click and 0 for "
+        f"column {x.roles.label!r} holds a label that is neither 0 nor 1, where labels are " "clicks; write 1 for a click and 0 for "
         "none",
     ),
     "propensity": lambda x: (
-        f"column {x.roles.propensity!r} holds a propensity that is null, NaN, 0, negative or above 1, of a clicked document; "
+        f"column {x.roles.propensity!r} holds a propensity that is null, NaN, 0, negative or " "above 1, of a clicked document; "
         "write the probability with which users saw it where it was clicked",
     ),
     "subtopic weight": lambda x: (
-        f"column {x.roles.subtopic_weight!r} holds a weight that is {NO_WEIGHT}, of a subtopic; give each of them its weight",
+        f"column {x.roles.subtopic_weight!r} holds a weight that is {NO_WEIGHT}, of a " "subtopic; give each of them its weight",
         steps.filled(str(x.roles.subtopic_weight), 1, ", as in {}"),
     ),
     "two weights": lambda x: (
-        f"a subtopic of a query has different values of {x.roles.subtopic_weight!r}; give it one weight",
+        f"a subtopic of a query has different values of {x.roles.subtopic_weight!r}; give it " "one weight",
     ),
     "no rank": lambda x: (
-        f"column {x.roles.score!r} holds a rank that is no whole number from 1 to {LAST_RANK:,}, where ranks count as given; "
+        f"column {x.roles.score!r} holds a rank that is no whole number from 1 to " f"{LAST_RANK:,}, where ranks count as given; "
         "correct it, or take their order alone: ", on(rank=x.roles.score, ranks="order"),
     ),
     "shared rank": lambda x: (
-        f"documents of a query share a rank in column {x.roles.score!r}, where ranks count as given; give each its own, or "
+        f"documents of a query share a rank in column {x.roles.score!r}, where ranks count as " "given; give each its own, or "
         "take their order alone: ", on(rank=x.roles.score, ranks="order"),
     ),
     "no document": lambda x: (
@@ -94,7 +96,9 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
 
 
 def nameless(setup: Setup, rows: int | None = None, where: str = "") -> tuple[Text, ...]:
-    """The message for queries with several documents without an id; `rows` is the number of rows, if it is known."""
+    """The message for queries with several documents without an id; `rows` is the number of rows,
+    if it is known.
+    """
     many = "several rows of a query" if rows is None else f"{rows:,} rows, several of a query"
     null = f"column {setup.roles.doc_name!r}{where} is null in {many}"
     return (f"{null}; give each document its id, or leave out the rows without a document",)
@@ -107,7 +111,9 @@ def message_of(kind: str, setup: Setup) -> str:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that leaves metrics undefined: its kind, column, rows, and its message or, for a kind in `TEXTS`, the setup."""
+    """A fault that leaves metrics undefined: its kind, column, rows, and its message or, for a kind
+    in `TEXTS`, the setup.
+    """
 
     kind: str
     at: str
@@ -141,13 +147,18 @@ def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
 
     It is a strict cast of the message, so it needs no Python and survives in any plan.
     """
-    plain = [(holds, pl.lit(message) if isinstance(message, str) else message) for holds, message in faults]
+    plain = [
+        (holds, pl.lit(message) if isinstance(message, str) else message)
+        for holds, message in faults
+    ]
     texts = [pl.when(holds).then(pl.lit(MARK) + message) for holds, message in plain]
     return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
 
 
 def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str] | None:
-    """Kind of fault (or None) and sentence of a failed plan; None if the error is not from `failing`."""
+    """Kind of fault (or None) and sentence of a failed plan; None if the error is not from
+    `failing`.
+    """
     found = re.search(rf'\["{MARK}(.*?)"(?:, "{MARK}|, …|\](?:\n|$))', str(error), re.DOTALL)
     if found is None:
         return None
@@ -166,9 +177,15 @@ class Columns:
     def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         setup = setup.of_table(schema)
-        doc, rule, labelled = setup.roles.doc_name, setup.policies.tie_rule, label or setup.policies.orders_by_label
+        doc, rule, labelled = (
+            setup.roles.doc_name,
+            setup.policies.tie_rule,
+            label or setup.policies.orders_by_label,
+        )
         named = [(name, role) for name, role in setup.roles.named if role != "label" or labelled]
-        looked_up = [(x, role) for x, role in named if ROLES[role].of_items and setup.background.has(x)]
+        looked_up = [
+            (x, role) for x, role in named if ROLES[role].of_items and setup.background.has(x)
+        ]
         named = [pair for pair in named if pair not in looked_up]
         require_all(schema, named)
         refuse_without_document(setup)
@@ -181,7 +198,10 @@ class Columns:
         refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])
         subtopic = setup.roles.subtopic
         if subtopic is not None and doc is None and not is_list(schema[subtopic]):
-            says = f"column {subtopic!r} holds single subtopics, so a document stands on several rows and needs a name; say "
+            says = (
+                f"column {subtopic!r} holds single subtopics, so a document stands on several "
+                "rows and needs a name; say "
+            )
             raise InvalidOption(says, on(doc=...))
         if doc is not None and rule.as_text and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
@@ -190,18 +210,25 @@ class Columns:
     @property
     def lists_subtopics(self) -> bool:
         """Whether a document has one row with a list of its subtopics."""
-        return self.setup.roles.subtopic is not None and is_list(self.schema[self.setup.roles.subtopic])
+        return self.setup.roles.subtopic is not None and is_list(
+            self.schema[self.setup.roles.subtopic]
+        )
 
     @property
     def subtopic(self) -> pl.Expr:
         """The subtopic, or the list of subtopics; only where a column was named."""
         name = str(self.setup.roles.subtopic)
-        return pl.col(name).arr.to_list() if isinstance(self.schema[name], pl.Array) else pl.col(name)
+        return (
+            pl.col(name).arr.to_list() if isinstance(self.schema[name], pl.Array) else pl.col(name)
+        )
 
     @property
     def query(self) -> list[pl.Expr]:
         """The query columns under their names in plans, see `key`."""
-        return [pl.col(name).alias(key) for name, key in zip(self.setup.roles.query, self.key, strict=True)]
+        return [
+            pl.col(name).alias(key)
+            for name, key in zip(self.setup.roles.query, self.key, strict=True)
+        ]
 
     @property
     def key(self) -> list[str]:
@@ -210,7 +237,9 @@ class Columns:
 
     @property
     def score(self) -> pl.Expr:
-        """The score, the greatest being the best; null for a document that was not retrieved, or is dropped before ranking."""
+        """The score, the greatest being the best; null for a document that was not retrieved, or is
+        dropped before ranking.
+        """
         score, dtype = pl.col(self.setup.roles.score), self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
             score, dtype = score.cast(pl.UInt8), pl.UInt8()
@@ -241,13 +270,18 @@ class Columns:
     def compared(self, doc: pl.Expr) -> pl.Expr:
         """A document's id in the form in which it is compared."""
         name = self.setup.roles.doc_name
-        as_text = self.setup.policies.tie_rule.as_text or (name and self.schema[name] in (pl.Categorical, pl.Enum))
+        as_text = self.setup.policies.tie_rule.as_text or (
+            name and self.schema[name] in (pl.Categorical, pl.Enum)
+        )
         return doc.cast(pl.String) if as_text else doc
 
     @property
     def key_of_documents(self) -> list[str]:
         """The caller's columns that name a document."""
-        return [*self.setup.roles.query, *([] if self.setup.roles.doc_name is None else [self.setup.roles.doc_name])]
+        return [
+            *self.setup.roles.query,
+            *([] if self.setup.roles.doc_name is None else [self.setup.roles.doc_name]),
+        ]
 
     @property
     def needs_row(self) -> bool:
@@ -255,10 +289,15 @@ class Columns:
         return self.setup.roles.doc is None or not self.setup.policies.tie_rule.by_document
 
     def order(self) -> list[tuple[pl.Expr, bool]]:
-        """The sort keys that put a query's rows in rank order, nulls last, each with whether it falls; the sort must be stable."""
+        """The sort keys that put a query's rows in rank order, nulls last, each with whether it
+        falls; the sort must be stable.
+        """
         compared = {"label": self.label.fill_null(-float("inf")), "document": self.doc}
         keys = ((compared[key.of], key) for key in self.setup.policies.tie_rule.keys)
-        return [(self.score, True), *((key.value(x), key.falling) for x, key in keys if x is not None)]
+        return [
+            (self.score, True),
+            *((key.value(x), key.falling) for x, key in keys if x is not None),
+        ]
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""
@@ -267,9 +306,19 @@ class Columns:
         if self.schema[setup.roles.score].is_float():
             found.append(Fault("NaN score", setup.roles.score, score.is_nan(), setup))
         if (label or setup.policies.orders_by_label) and self.schema[setup.roles.label].is_float():
-            found.append(Fault("label not finite", setup.roles.label, ~is_finite(self.label), setup))
+            found.append(
+                Fault("label not finite", setup.roles.label, ~is_finite(self.label), setup)
+            )
         if doc is not None:
-            found.append(Fault("repeated document", doc, pl.col(doc).is_duplicated(), setup, repeated=pl.col(doc)))
+            found.append(
+                Fault(
+                    "repeated document",
+                    doc,
+                    pl.col(doc).is_duplicated(),
+                    setup,
+                    repeated=pl.col(doc),
+                )
+            )
         if label:
             unfit = unfit_weights(setup, self.label)
             found += [Fault(kind, str(name), rows, setup) for kind, (name, rows) in unfit.items()]
@@ -292,8 +341,14 @@ def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
     """Refuse columns of ids that Polars cannot compare."""
     for name in names:
         if schema[name] == pl.Object:
-            code = Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}")
-            says = f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them"
+            code = Code(
+                f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))",
+                phrase=", as in {}",
+            )
+            says = (
+                f"column {name!r} holds Python objects, which cannot be sorted or grouped; make "
+                "text of them"
+            )
             raise InvalidData(says, code)
 
 
@@ -311,7 +366,10 @@ def unfit_weights(setup: Setup, label: pl.Expr) -> dict[str, tuple[str, pl.Expr]
     """The faults of weights, clicks and propensities by kind: the column, and the rows."""
     found, roles = {}, setup.roles
     if roles.weight is not None:
-        found["weight"] = roles.weight, (label >= 0).fill_null(False) & ~is_weight(pl.col(roles.weight))
+        found["weight"] = (
+            roles.weight,
+            (label >= 0).fill_null(False) & ~is_weight(pl.col(roles.weight)),
+        )
     if roles.propensity is not None:
         p = pl.col(roles.propensity).cast(pl.Float64)
         found["label is no click"] = roles.label, unfit_clicks(label)

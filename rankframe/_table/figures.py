@@ -1,4 +1,6 @@
-"""The figures of a table's scores, labels and ids, which show whether a number is what its user means."""
+"""The figures of a table's scores, labels and ids, which show whether a number is what its user
+means.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,13 @@ NEARLY_ALL = 0.95
 ABOVE = 1 + 1e-9
 """A gain this many times its query's mean is above it, whatever the mean's rounding."""
 
-NO_TIES = {"tied": 0, "apart": 0, "the value": math.nan, "of the value": 0, "queries of the value": 0}
+NO_TIES = {
+    "tied": 0,
+    "apart": 0,
+    "the value": math.nan,
+    "of the value": 0,
+    "queries of the value": 0,
+}
 """The figures of equal scores where there are none."""
 
 OF_AUC = ("ordered", "auc", "squares", "variance")
@@ -72,13 +80,21 @@ class Ranked(NamedTuple):
 
 
 class Figures(dict[str, Any]):
-    """The figures of a table, or of whole queries of it, which NumPy computes together when the first of them is read.
+    """The figures of a table, or of whole queries of it, which NumPy computes together when the
+    first of them is read.
 
-    Of a `sample`, any text with a separator shows one; of a table, most different texts. Rows that are `ranked` already are not
-    sorted again.
+    Of a `sample`, any text with a separator shows one; of a table, most different texts. Rows that
+    are `ranked` already are not sorted again.
     """
 
-    def __init__(self, rows: pl.DataFrame, setup: Setup, *, sample: bool = False, ranked: Ranked | None = None) -> None:
+    def __init__(
+        self,
+        rows: pl.DataFrame,
+        setup: Setup,
+        *,
+        sample: bool = False,
+        ranked: Ranked | None = None,
+    ) -> None:
         super().__init__()
         self.rows, self.setup, self.sample, self._ranked = rows, setup, sample, ranked
 
@@ -91,7 +107,9 @@ class Figures(dict[str, Any]):
         """The rows, one for each document."""
         if self.setup.roles.subtopic is None:
             return self.rows
-        return documents(self.rows.lazy(), Columns(self.setup, self.rows.schema), ordered=False, check=False).collect()
+        return documents(
+            self.rows.lazy(), Columns(self.setup, self.rows.schema), ordered=False, check=False
+        ).collect()
 
     @cached_property
     def labels(self) -> NDArray[np.float64]:
@@ -143,9 +161,13 @@ class Figures(dict[str, Any]):
             most = known.max(initial=-math.inf)
         return {
             "rows": len(labels),
-            "labelled": n_judged if n_judged == len(labels) else len(labels) - np.count_nonzero(np.isnan(labels)),
+            "labelled": n_judged
+            if n_judged == len(labels)
+            else len(labels) - np.count_nonzero(np.isnan(labels)),
             "judged": n_judged,
-            "both": n_judged if self.retrieved is None else np.count_nonzero(self.retrieved & judged),
+            "both": n_judged
+            if self.retrieved is None
+            else np.count_nonzero(self.retrieved & judged),
             "relevant": np.count_nonzero(labels >= threshold),
             "between": n_positive - np.count_nonzero(labels >= 1),
             "positive": n_positive,
@@ -158,7 +180,11 @@ class Figures(dict[str, Any]):
         if not n:
             return {"retrieved": 0, "least score": math.nan, "most score": math.nan}
         if not in_numpy(self.score.dtype):
-            score = self.score if self.retrieved is None else self.score.filter(pl.Series(self.retrieved))
+            score = (
+                self.score
+                if self.retrieved is None
+                else self.score.filter(pl.Series(self.retrieved))
+            )
             return {"retrieved": n, "least score": score.min(), "most score": score.max()}
         least, most = np.fmin.reduce(values).item(), np.fmax.reduce(values).item()
         return {"retrieved": n, "least score": least, "most score": most}
@@ -177,7 +203,10 @@ class Figures(dict[str, Any]):
             place = np.repeat(place[tied] + (size - 1) / 2, size)
         counts = {"queries": n_queries, "retrieving": len(n), "several": np.count_nonzero(n > 1)}
         best = gain > (np.add.reduceat(gain, first) / n * ABOVE).repeat(n)
-        above, n_best = np.add.reduceat(best * place, first), np.add.reduceat(best, first, dtype=float)
+        above, n_best = (
+            np.add.reduceat(best * place, first),
+            np.add.reduceat(best, first, dtype=float),
+        )
         pairs = n_best * (n - n_best)
         both = pairs > 0
         if not both.all():
@@ -186,11 +215,18 @@ class Figures(dict[str, Any]):
         auc = 1 - auc if self.setup.policies.ascending else auc
         counts["ordered"] = len(auc)
         variance = ((n + 1) / (12 * pairs)).sum()  # of the AUC of random orders
-        return {**counts, "auc": float(auc.sum()), "squares": float(auc.dot(auc)), "variance": float(variance)}
+        return {
+            **counts,
+            "auc": float(auc.sum()),
+            "squares": float(auc.dot(auc)),
+            "variance": float(variance),
+        }
 
     @cached_property
     def tie_groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-        """Where the documents of one query and score begin among `ranked`, and their number; None if no scores are equal."""
+        """Where the documents of one query and score begin among `ranked`, and their number; None
+        if no scores are equal.
+        """
         _, first, score, _ = self.ranked
         begins = begins_of(score)
         begins[first] = True
@@ -200,7 +236,9 @@ class Figures(dict[str, Any]):
         return tied, _lengths(tied, len(score))
 
     def _of_ties(self) -> dict[str, Any]:
-        """The documents with equal scores: all, those of several labels, and those of the value that most of them have."""
+        """The documents with equal scores: all, those of several labels, and those of the value
+        that most of them have.
+        """
         if self.tie_groups is None:
             return NO_TIES
         (order, _, values, _), (tied, size) = self.ranked, self.tie_groups
@@ -220,8 +258,8 @@ class Figures(dict[str, Any]):
         }
 
     def _of_judgments(self) -> dict[str, Any]:
-        """Counts of rankings: those without a relevant document, as long as the longest, and with a judged document; and of
-        documents of the last: the unjudged, and all.
+        """Counts of rankings: those without a relevant document, as long as the longest, and with a
+        judged document; and of documents of the last: the unjudged, and all.
         """
         order, first, _, _ = self.ranked
         labels, lengths = self.labels[order], _lengths(first, len(order))
@@ -237,7 +275,9 @@ class Figures(dict[str, Any]):
         }
 
     def _of_ranks(self) -> dict[str, Any]:
-        """The number of queries whose scores are 1, 2 and so on; of ranks, the documents of queries that leave numbers out."""
+        """The number of queries whose scores are 1, 2 and so on; of ranks, the documents of queries
+        that leave numbers out.
+        """
         order, first, _, _ = self.ranked
         if not len(order):
             return {"ranks": 0, "gaps": 0}
@@ -245,10 +285,14 @@ class Figures(dict[str, Any]):
         if self.setup.policies.ascending:
             return {"ranks": 0, "gaps": _left_out(values, first, lengths)}
         wanted = np.arange(1.0, len(order) + 1) - first.repeat(lengths)
-        return {"ranks": np.count_nonzero(np.logical_and.reduceat(values == wanted, first)), "gaps": 0}
+        return {
+            "ranks": np.count_nonzero(np.logical_and.reduceat(values == wanted, first)),
+            "gaps": 0,
+        }
 
     def _of_shown(self) -> dict[str, Any]:
-        """The name of a column of ranks that are 1, 2 and so on in each query, and the AUCs of its order; empty for none.
+        """The name of a column of ranks that are 1, 2 and so on in each query, and the AUCs of its
+        order; empty for none.
 
         The order shown is that column's own, whatever score is evaluated.
         """
@@ -259,8 +303,13 @@ class Figures(dict[str, Any]):
                 continue
             ranks = self.docs[query].with_columns(column.cast(pl.Float64).alias("#rank"))
             if ranks.sort(*query, rank).select(exact.all()).item():
-                by_rank = Figures(self.docs, self.setup.changed(score=column.name, ascending=True, subtopic=None))
-                return {"most exact rank": column.name, **{f"shown {name}": by_rank[name] for name in OF_AUC}}
+                by_rank = Figures(
+                    self.docs, self.setup.changed(score=column.name, ascending=True, subtopic=None)
+                )
+                return {
+                    "most exact rank": column.name,
+                    **{f"shown {name}": by_rank[name] for name in OF_AUC},
+                }
         return {"most exact rank": "", **{f"shown {name}": 0 for name in OF_AUC}}
 
     def _of_past(self) -> dict[str, Any]:
@@ -280,11 +329,15 @@ class Figures(dict[str, Any]):
         return {"seen": np.count_nonzero(there), "seen relevant": np.count_nonzero(seen & relevant)}
 
     def _of_stacked(self) -> dict[str, Any]:
-        """The column of runs that stand one under the other, and their number, in a table without documents."""
+        """The column of runs that stand one under the other, and their number, in a table without
+        documents.
+        """
         return stacked_runs(self.rows, self.setup)
 
     def _of_documents(self) -> dict[str, Any]:
-        """The number of documents, and of those that have as many rows as most do, if as many as a list."""
+        """The number of documents, and of those that have as many rows as most do, if as many as a
+        list.
+        """
         doc = self.setup.roles.doc_name
         if doc is None or self["queries"] < NEARLY_ALL * self["rows"]:  # false of few tables
             return {"docs": 0, "alike": 0}
@@ -300,14 +353,23 @@ class Figures(dict[str, Any]):
         items = self.setup.background.items
         if name is None or not isinstance(items, Items) or not self.setup.background.has(name):
             return "" if name is None else _separator(self.rows[name], self.sample)
-        return items.once(("separator", name, self.sample), partial(_separator, items.frame[name], self.sample))
+        return items.once(
+            ("separator", name, self.sample), partial(_separator, items.frame[name], self.sample)
+        )
 
 
 def means(found: Mapping[str, Any]) -> dict[str, float]:
-    """The mean AUC of the queries by the score and by the order shown, each with its standard error."""
+    """The mean AUC of the queries by the score and by the order shown, each with its standard
+    error.
+    """
     mean, error = _mean_and_error(*(found[name] for name in OF_AUC))
     shown = _mean_and_error(*(found[f"shown {name}"] for name in OF_AUC))
-    return {"mean": mean, "standard error": error, "shown mean": shown[0], "shown standard error": shown[1]}
+    return {
+        "mean": mean,
+        "standard error": error,
+        "shown mean": shown[0],
+        "shown standard error": shown[1],
+    }
 
 
 def _mean_and_error(n: int, total: float, squares: float, variance: float) -> tuple[float, float]:
@@ -318,10 +380,14 @@ def _mean_and_error(n: int, total: float, squares: float, variance: float) -> tu
 
 
 def in_past(rows: pl.DataFrame, past: History) -> NDArray[np.bool_]:
-    """Whether the user of each row already had its item; nobody did if only counts of items are known."""
+    """Whether the user of each row already had its item; nobody did if only counts of items are
+    known.
+    """
     key = [*past.key, past.doc]
     types = {name: common_type(rows.schema[name], past.pairs.schema[name]) for name in key}
-    alike = all(types[name] == common_type(past.pairs.schema[name], rows.schema[name]) for name in key)
+    alike = all(
+        types[name] == common_type(past.pairs.schema[name], rows.schema[name]) for name in key
+    )
     if not past.key or not alike:
         return np.zeros(rows.height, dtype=bool)
     pairs, ids = (_of_types(table.select(key), types) for table in (past.pairs, rows))
@@ -342,11 +408,16 @@ def _of_types(ids: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFra
 
 
 def stacked_runs(rows: pl.DataFrame, setup: Setup) -> dict[str, Any]:
-    """The column with a usual name for runs that has every query in each of its values, and their number."""
+    """The column with a usual name for runs that has every query in each of its values, and their
+    number.
+    """
     query = [*setup.roles.query]
     for name in usual_runs(rows.columns, setup):
         runs = rows[name].n_unique()
-        if runs > 1 and rows.select(*query, name).n_unique() == runs * rows.select(query).n_unique():
+        if (
+            runs > 1
+            and rows.select(*query, name).n_unique() == runs * rows.select(query).n_unique()
+        ):
             return {"most stacked": name, "most runs": runs}
     return NO_RUNS
 
@@ -384,7 +455,9 @@ def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     for name in COMPUTED_BY:
         values = [part[name] for part in parts if part[name] == part[name]]
         if name.startswith("the "):  # unknown where parts differ
-            found[name] = values[0] if values and values.count(values[0]) == len(values) else math.nan
+            found[name] = (
+                values[0] if values and values.count(values[0]) == len(values) else math.nan
+            )
             continue
         most = name.startswith("most ") or name.endswith(" separator")
         put = min if name.startswith("least ") else max if most else sum
@@ -395,7 +468,10 @@ def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 def as_json(figures: Mapping[str, Any]) -> str:
     """All figures of a part of a table as text, for `together` to read them back."""
     values = {name: figures[name] for name in COMPUTED_BY}
-    return json.dumps({name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}, default=str)
+    return json.dumps(
+        {name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()},
+        default=str,
+    )
 
 
 def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
@@ -407,7 +483,9 @@ def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
     numbers = column.to_numpy()
     least = numbers.min()
     # NumPy sorts short numbers several times faster
-    return (numbers - least).astype(np.uint16) if int(numbers.max()) - int(least) < 2**16 else numbers
+    return (
+        (numbers - least).astype(np.uint16) if int(numbers.max()) - int(least) < 2**16 else numbers
+    )
 
 
 def in_numpy(dtype: pl.DataType) -> bool:
@@ -422,8 +500,12 @@ def like(name: str) -> str | None:
     return "rank" if word in RANKS else "distance" if word in DISTANCES else None
 
 
-def _left_out(ranks: NDArray[np.float64], first: NDArray[np.intp], lengths: NDArray[np.intp]) -> int:
-    """The documents of queries whose ranks, which rise in each query, are whole numbers from 1 on, some left out."""
+def _left_out(
+    ranks: NDArray[np.float64], first: NDArray[np.intp], lengths: NDArray[np.intp]
+) -> int:
+    """The documents of queries whose ranks, which rise in each query, are whole numbers from 1 on,
+    some left out.
+    """
     whole = np.logical_and.reduceat((ranks == np.floor(ranks)) & (ranks >= 1), first)
     begins = np.ones(len(ranks), dtype=bool)
     np.greater(ranks[1:], ranks[:-1], out=begins[1:])
@@ -449,12 +531,18 @@ def begins_of(sorted: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _separator(texts: pl.Series, sample: bool) -> str:
-    """The separator that most different texts share; of a sample, that some text holds; empty for none."""
+    """The separator that most different texts share; of a sample, that some text holds; empty for
+    none.
+    """
     if not is_text(texts.dtype):
         return ""
     texts = texts.cast(pl.String)
     if sample:
         return SEPARATORS[0] if texts.str.contains(ANY_SEPARATOR).any() else ""
     texts = texts.drop_nulls().unique()
-    shared = (x for x in SEPARATORS if texts.str.contains(x, literal=True).sum() * 2 > len(texts) >= FEWEST_TEXTS)
+    shared = (
+        x
+        for x in SEPARATORS
+        if texts.str.contains(x, literal=True).sum() * 2 > len(texts) >= FEWEST_TEXTS
+    )
     return next(shared, "")

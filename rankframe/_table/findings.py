@@ -1,4 +1,6 @@
-"""Signs that a number is not what its user means, each with its advice: `check` lists them, and the number's call warns."""
+"""Signs that a number is not what its user means, each with its advice: `check` lists them, and the
+number's call warns.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ ENOUGH_QUERIES = 10
 
 LEAST_AUC = 0.4
 STANDARD_ERRORS = 4
-"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/rankers/test_suspicions.py simulates."""
+"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance:
+tests/rankers/test_suspicions.py simulates."""
 
 
 A_TENTH = 0.1
@@ -38,7 +41,8 @@ A_DIFFERENCE = 0.02
 """The least difference of means that changes what people conclude."""
 
 LEAST_RATING = 5
-"""The least label at the top of a scale of ratings, which starts at 1; the scale of relevance ends below, and starts at 0."""
+"""The least label at the top of a scale of ratings, which starts at 1; the scale of relevance ends
+below, and starts at 0."""
 
 CLICKS = ("click", "clicks", "clicked", "is_click", "is_clicked")
 """Usual names of labels that are clicks."""
@@ -69,8 +73,9 @@ class Finding:
     holds
         The sign, from the setup and the figures.
     says
-        The sentence, from the setup and the figures; of a number's own call, also from ``metric``, ``low``, ``high`` and
-        ``among``: the metric that it concerns, its means under the two readings of `differs`, and of which queries.
+        The sentence, from the setup and the figures; of a number's own call, also from ``metric``,
+        ``low``, ``high`` and ``among``: the metric that it concerns, its means under the two
+        readings of `differs`, and of which queries.
     warns
         A stronger sign, with which the call of a number warns; ``None`` if only a check lists it.
     stops
@@ -82,12 +87,13 @@ class Finding:
     role
         The role of a column that metrics must read for it to change them.
     differs
-        Two readings of a table, from the present one and the figures: it changes only metrics that have different values
-        under them. ``None``: it changes all.
+        Two readings of a table, from the present one and the figures: it changes only metrics that
+        have different values under them. ``None``: it changes all.
     by
         How much the means must differ; 0 for any difference of any query.
     nothing
-        Whether it matters only to metrics that have the value of a query without relevant documents everywhere.
+        Whether it matters only to metrics that have the value of a query without relevant documents
+        everywhere.
     """
 
     name: str
@@ -119,12 +125,17 @@ def _share(part: float, of: float) -> str:
     return f"{100 * part / of:.3g}%"
 
 
-# ------------------------------------------------------------------------------------------------- the direction of scores
+# -------------------------------------------------------------------------------------------------
+# the direction of scores
 
 
 def _rank_like(setup: Setup) -> str | None:
-    """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
-    return None if setup.policies.ascending or "ascending" in setup.given else like(setup.roles.score)
+    """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end
+    is the best.
+    """
+    return (
+        None if setup.policies.ascending or "ascending" in setup.given else like(setup.roles.score)
+    )
 
 
 def _called_rank_like(setup: Setup, found: Found) -> bool:
@@ -140,13 +151,20 @@ def _are_ranks(setup: Setup, found: Found) -> bool:
 
 
 def _are_ranks_downward(setup: Setup, found: Found) -> bool:
-    """Whether scores are 1, 2 and so on, and neither another name nor labels that rise with them show that they are points."""
+    """Whether scores are 1, 2 and so on, and neither another name nor labels that rise with them
+    show that they are points.
+    """
     return _are_ranks(setup, found) and (_called_rank_like(setup, found) or not found["mean"] > 0.5)
 
 
 def _falling(setup: Setup, found: Found) -> bool:
-    clearly = found["mean"] < LEAST_AUC and found["mean"] + STANDARD_ERRORS * found["standard error"] < 0.5
-    return found["ordered"] >= ENOUGH_QUERIES and bool(clearly) and not _called_rank_like(setup, found)
+    clearly = (
+        found["mean"] < LEAST_AUC
+        and found["mean"] + STANDARD_ERRORS * found["standard error"] < 0.5
+    )
+    return (
+        found["ordered"] >= ENOUGH_QUERIES and bool(clearly) and not _called_rank_like(setup, found)
+    )
 
 
 def _turned(setup: Setup) -> dict[str, object]:
@@ -155,7 +173,10 @@ def _turned(setup: Setup) -> dict[str, object]:
         return {"ascending": False}
     if _rank_like(setup) == "rank":
         return {"rank": setup.roles.score}
-    return {**({} if setup.roles.score == Roles.score else {"score": setup.roles.score}), "ascending": True}
+    return {
+        **({} if setup.roles.score == Roles.score else {"score": setup.roles.score}),
+        "ascending": True,
+    }
 
 
 def _under(**policies: Any) -> Callable[[Reading, Found], tuple[Reading, Reading]]:
@@ -167,55 +188,76 @@ def _both_ways(x: Reading, _: Found) -> tuple[Reading, Reading]:
     return x, Reading(x.rows, x.setup.changed(ascending=not x.setup.policies.ascending))
 
 
-# ------------------------------------------------------------------------------------------------------------- equal scores
+# --------------------------------------------------------------------------------------------------
+# ----------- equal scores
 
 
 def _decided_by_chance(setup: Setup, found: Found) -> bool:
-    """Whether some scores are equal, and a rule for ties that nobody named decides by ids or by the order of the rows."""
+    """Whether some scores are equal, and a rule for ties that nobody named decides by ids or by the
+    order of the rows.
+    """
     if not found["apart"] or found["apart"] < A_TENTH * found["retrieved"]:
         return False
     enough = found["retrieved"] >= ENOUGH and found["retrieving"] >= ENOUGH_QUERIES
     if not enough or "ties" in setup.given or setup.convention is not None:
         return False
-    return setup.policies.tie_rule.by_row(documents=False) and bool(found["least score"] < found["most score"])
+    return setup.policies.tie_rule.by_row(documents=False) and bool(
+        found["least score"] < found["most score"]
+    )
 
 
 def _is_filled(setup: Setup, found: Found) -> bool:
-    """Whether 0, or the worst score, stands for null: many documents of most queries have it, and others are not tied."""
+    """Whether 0, or the worst score, stands for null: many documents of most queries have it, and
+    others are not tied.
+    """
     worst = found["most score" if setup.policies.ascending else "least score"]
     if not _decided_by_chance(setup, found) or found["the value"] not in (0, worst):
         return False
     n, filled = found["retrieved"], found["of the value"]
     others = found["tied"] - filled
-    return bool(found["queries of the value"] * 2 > found["retrieving"] and others <= A_TENTH * (n - filled))
+    return bool(
+        found["queries of the value"] * 2 > found["retrieving"] and others <= A_TENTH * (n - filled)
+    )
 
 
 def _without_filled(x: Reading, found: Found) -> tuple[Reading, Reading]:
     score = pl.col(x.setup.roles.score)
-    return x, Reading(x.rows.with_columns(pl.when(score != found["the value"]).then(score)), x.setup)
+    return x, Reading(
+        x.rows.with_columns(pl.when(score != found["the value"]).then(score)), x.setup
+    )
 
 
 def _best_and_worst(x: Reading, _: Found) -> tuple[Reading, Reading]:
-    return Reading(x.rows, x.setup.changed(ties="worst")), Reading(x.rows, x.setup.changed(ties="best"))
+    return Reading(x.rows, x.setup.changed(ties="worst")), Reading(
+        x.rows, x.setup.changed(ties="best")
+    )
 
 
 def _of_ties(setup: Setup, found: Found) -> tuple[Text, ...]:
-    tied = f"{_share(found['apart'], found['retrieved'])} of documents are tied with one of another label"
+    tied = (
+        f"{_share(found['apart'], found['retrieved'])} of documents are tied with one of another "
+        "label"
+    )
     advice: tuple[Text, ...] = "; the mean over all orders is that of ", on(ties="expected")
     if setup.policies.depth is not None:  # which cuts off some orders
         advice = "; say how they stand, as ", on(ties="worst")
     if "metric" not in found:
         return f"{tied}, and {setup.policies.tie_rule.says}", *advice
     low, high = found["low"], found["high"]
-    between = f"{found['metric']}{found['among']} is between {low:.2f} and {high:.2f} by their order"
+    between = (
+        f"{found['metric']}{found['among']} is between {low:.2f} and {high:.2f} by their order"
+    )
     return f"{tied}: {between}", *advice
 
 
-# ------------------------------------------------------------------------------------------------------------------- labels
+# --------------------------------------------------------------------------------------------------
+# ----------------- labels
 
 
 def _threshold_leaves_out(setup: Setup, found: Found) -> bool:
-    """Whether most labels above 0 are between 0 and 1, below a threshold that nobody named, and 1/2 would be a threshold."""
+    """Whether most labels above 0 are between 0 and 1, below a threshold that nobody named, and 1/2
+    would be a threshold.
+    """
     most = found["between"] * 2 > found["positive"] and found["most label"] >= 0.5
     return setup.policies.relevant == 1 and "relevant" not in setup.given and bool(most)
 
@@ -232,7 +274,8 @@ def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
         return (f"{none}no label is above 0",)
     labels = f"{none}labels go from {found['least label']:.3g} to {most:.3g} and "
     say = "; say the least label that is relevant, as "
-    # of shares, the greatest alone would be relevant; the half of it is what 0.5 is of labels up to 1
+    # of shares, the greatest alone would be relevant; the half of it is what 0.5 is of labels up to
+    # 1
     least = _reached(most / 2 if most < 1 else most)
     return labels, option(relevant=setup.policies.relevant), say, on(relevant=least)
 
@@ -248,11 +291,15 @@ def _of_ratings(setup: Setup, found: Found) -> bool:
     if setup.policies.relevant <= 0:
         return bool(found["judged"] > 0)
     rated = found["most label"] >= LEAST_RATING and found["most label"] > found["least label"]
-    return "relevant" not in setup.given and bool(rated and found["least label"] >= setup.policies.relevant)
+    return "relevant" not in setup.given and bool(
+        rated and found["least label"] >= setup.policies.relevant
+    )
 
 
 def _missed_are_lost(setup: Setup, found: Found) -> bool:
-    """Whether documents without a label are there and none without a score, as after a left join, or a cut after a join."""
+    """Whether documents without a label are there and none without a score, as after a left join,
+    or a cut after a join.
+    """
     n = found["rows"]
     if n < ENOUGH or found["retrieved"] < n or found["with judged"] < ENOUGH_QUERIES:
         return False
@@ -261,7 +308,8 @@ def _missed_are_lost(setup: Setup, found: Found) -> bool:
         return False
     if setup.roles.stratum is not None or setup.roles.inclusion is not None:
         return False  # labels are a sample
-    # a run is as long for most queries; a fusion of several is not, and may well have missed nothing
+    # a run is as long for most queries; a fusion of several is not, and may well have missed
+    # nothing
     of_a_run = found["longest"] * 2 > found["queries"]
     # of judgments that list only what is relevant, a join loses all of some queries
     lost = found["judged"] > found["relevant"] or found["hopeless"] >= A_TENTH * found["queries"]
@@ -278,13 +326,17 @@ def _with_missed(x: Reading, found: Found) -> tuple[Reading, Reading]:
         **({} if roles.doc_name is None else {roles.doc_name: None}),
     }
     changed = {
-        name: pl.lit(value).cast(x.rows.schema[name]) for name, value in changed.items() if name in x.rows.columns
+        name: pl.lit(value).cast(x.rows.schema[name])
+        for name, value in changed.items()
+        if name in x.rows.columns
     }
     return x, Reading(pl.concat([x.rows, missed.with_columns(**changed)]), x.setup)
 
 
 def _all_relevant(setup: Setup, found: Found) -> bool:
-    """Whether every row has a score and a label that counts as relevant, as after an inner join with the positives."""
+    """Whether every row has a score and a label that counts as relevant, as after an inner join
+    with the positives.
+    """
     n = found["rows"]
     return setup.policies.relevant > 0 and n >= ENOUGH and found["both"] == found["relevant"] == n
 
@@ -296,16 +348,26 @@ def _of_grades(x: Reading, found: Found) -> tuple[Reading, Reading] | None:
 
 
 def _of_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
-    relevant, say = option(relevant=setup.policies.relevant), "; say the least label that is relevant, as "
+    relevant, say = (
+        option(relevant=setup.policies.relevant),
+        "; say the least label that is relevant, as ",
+    )
     if setup.policies.relevant <= 0:
-        return relevant, f": every judged document counts as relevant, whatever its label{say}", on(relevant=1)
+        return (
+            relevant,
+            f": every judged document counts as relevant, whatever its label{say}",
+            on(relevant=1),
+        )
     labels = f"labels go from {found['least label']} to {found['most label']}, so that "
     return labels, relevant, f" counts every judged document{say}", on(relevant=found["most label"])
 
 
 def _of_every_row(setup: Setup, found: Found) -> tuple[Text, ...]:
     relevant = setup.policies.relevant
-    says = f"every row has a score and a label of {relevant:g} or more, so that no document can be wrong"
+    says = (
+        f"every row has a score and a label of {relevant:g} or more, so that no document can be "
+        "wrong"
+    )
     if LEAST_RATING <= found["most label"] > found["least label"]:
         return f"{says}; if labels are ratings, say the least that is relevant, as ", on(
             relevant=_reached(found["most label"])
@@ -324,7 +386,9 @@ def _called_clicks(setup: Setup) -> bool:
 
 
 def _clicks_as_shown(setup: Setup, found: Found) -> bool:
-    """Whether labels may be clicks: 0 or 1 in all rows, falling with the rank in a column of ranks, whatever the score is."""
+    """Whether labels may be clicks: 0 or 1 in all rows, falling with the rank in a column of ranks,
+    whatever the score is.
+    """
     if setup.roles.propensity is not None or found["labelled"] != found["rows"]:
         return False
     shown = found["most exact rank"]
@@ -336,7 +400,8 @@ def _clicks_as_shown(setup: Setup, found: Found) -> bool:
     return bool(clearly and found["shown ordered"] >= ENOUGH_QUERIES)
 
 
-# ----------------------------------------------------------------------------------------------------- runs, users and items
+# --------------------------------------------------------------------------------------------------
+# --- runs, users and items
 
 
 def _stacked(setup: Setup, found: Found) -> bool:
@@ -345,9 +410,17 @@ def _stacked(setup: Setup, found: Found) -> bool:
 
 
 def _already_had(setup: Setup, found: Found) -> bool:
-    """Whether users get items that they had, and none of these is relevant, as where people buy or listen again."""
-    enough = found["retrieved"] >= ENOUGH and found["retrieving"] >= ENOUGH_QUERIES and found["relevant"] > 0
-    return bool(enough and found["seen"] >= LEAST_SEEN * found["retrieved"] and found["seen relevant"] == 0)
+    """Whether users get items that they had, and none of these is relevant, as where people buy or
+    listen again.
+    """
+    enough = (
+        found["retrieved"] >= ENOUGH
+        and found["retrieving"] >= ENOUGH_QUERIES
+        and found["relevant"] > 0
+    )
+    return bool(
+        enough and found["seen"] >= LEAST_SEEN * found["retrieved"] and found["seen relevant"] == 0
+    )
 
 
 def _without_seen(x: Reading, _: Found) -> tuple[Reading, Reading]:
@@ -383,7 +456,7 @@ FINDINGS = (
     Finding(
         "nobody judged a document", "rows", lambda _, found: found["rows"] > 0 and found["labelled"] == 0,
         lambda x, found: (
-            f"nobody judged a document: column {x.roles.label!r} is null in all {found['rows']:,} rows; join the judgments, ",
+            f"nobody judged a document: column {x.roles.label!r} is null in all " f"{found['rows']:,} rows; join the judgments, ",
             judge(),
         ),
         warns=lambda x, _: x.policies.no_relevant != "null", stops=True, nothing=True,
@@ -391,7 +464,7 @@ FINDINGS = (
     upside_down(
         "scores like ranks", "retrieved", _are_ranks_downward,
         lambda x, _: (
-            "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
+            "the scores of each query are 1, 2 and so on, and the largest comes first; if " "they are ranks, say ",
             on(rank=x.roles.score),
         ),
         warns=_called_rank_like, reads=("score",),
@@ -400,7 +473,7 @@ FINDINGS = (
         "scores like distances", "retrieved",
         lambda x, found: _called_rank_like(x, found) and not _are_ranks(x, found),
         lambda x, _: (
-            f"by its name, low values of column {x.roles.score!r} are the best, and high ones are ranked first; if low ones "
+            f"by its name, low values of column {x.roles.score!r} are the best, and high ones " "are ranked first; if low ones "
             "are the best, say ", on(**_turned(x)), ", else ", on(ascending=False),
         ),
         reads=("score",),
@@ -408,7 +481,7 @@ FINDINGS = (
     upside_down(
         "labels fall as scores rise", "retrieved", _falling,
         lambda x, found: (
-            f"documents with higher labels stand lower (mean AUC {found['mean']:.2f} of {found['ordered']:,} queries); if "
+            f"documents with higher labels stand lower (mean AUC {found['mean']:.2f} of " f"{found['ordered']:,} queries); if "
             f"{'high' if x.policies.ascending else 'low'} scores are the best, say ", on(**_turned(x)),
         ),
     ),
@@ -418,7 +491,7 @@ FINDINGS = (
             found["retrieved"] >= ENOUGH and found["several"] > 0 and found["least score"] == found["most score"]
         ),
         lambda x, _: (
-            f"all values of column {x.roles.score!r} are equal, and {x.policies.tie_rule.says}; name the column of "
+            f"all values of column {x.roles.score!r} are equal, and " f"{x.policies.tie_rule.says}; name the column of "
             "the scores, or count the mean over all orders, ", on(ties="expected"),
         ),
         # without ids, the order of the rows may be the ranking
@@ -430,8 +503,8 @@ FINDINGS = (
     Finding(
         "one score for many", "of the value", _is_filled,
         lambda x, found: (
-            f"{_share(found['of the value'], found['retrieved'])} of values of column {x.roles.score!r} are "
-            f"{found['the value']:g}: null means not retrieved; if these documents were retrieved, count the mean over all "
+            f"{_share(found['of the value'], found['retrieved'])} of values of column " f"{x.roles.score!r} are "
+            f"{found['the value']:g}: null means not retrieved; if these documents were " "retrieved, count the mean over all "
             "their orders, ", on(ties="expected"),
         ),
         differs=_without_filled, by=A_DIFFERENCE,
@@ -447,7 +520,7 @@ FINDINGS = (
             and found["alike"] * 2 >= found["docs"] >= ENOUGH
         ),
         lambda x, _: (
-            f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
+            f"nearly every value of the query column {x.roles.query[0]!r} has one row, and " f"those of {x.roles.doc_name!r} have "
             "several; if they are swapped, say ", on(query=x.roles.doc_name, doc=x.roles.query[0]),
         ),
         labels=False, reads=("score",),
@@ -482,17 +555,18 @@ FINDINGS = (
     Finding(
         "missed documents lost", "rows", _missed_are_lost,
         lambda _, found: (
-            f"{_share(found['beside judged'], found['of judged'])} of labels are null and no row lacks a score, as after a left "
-            "join or a later cut: recall is 1 by construction; cut the run first, and join by ", judge(),
+            f"{_share(found['beside judged'], found['of judged'])} of labels are null and no " "row lacks a score, as after a left "
+            "join or a later cut: recall is 1 by construction; cut the run first, and join " "by ", judge(),
         ),
-        # where nothing was missed, as of judgments of this run alone, a join by rankframe or the policy says so
+        # where nothing was missed, as of judgments of this run alone, a join by rankframe or the
+        # policy says so
         warns=lambda x, _: x.given.isdisjoint({JOINED, "unretrieved"}) and x.policies.unretrieved != "drop",
         differs=_with_missed,
     ),
     Finding(
         "clicks on the order shown", "rows", _clicks_as_shown,
         lambda _, found: (
-            f"labels are 0 and 1, fall with the rank, and column {found['most exact rank']!r} is the order: clicks on it favour "
+            f"labels are 0 and 1, fall with the rank, and column {found['most exact rank']!r} " "is the order: clicks on it favour "
             "rankings like it; say how often users see each rank, ", on(propensity=...),
         ),
         # a good ranking with binary judgments looks the same, but for their name
@@ -501,7 +575,7 @@ FINDINGS = (
     Finding(
         "gaps in ranks", "gaps", _leave_out,
         lambda x, _: (
-            f"ranks of column {x.roles.score!r} leave numbers out, and only their order counts; if each counts as it is "
+            f"ranks of column {x.roles.score!r} leave numbers out, and only their order " "counts; if each counts as it is "
             "given, say ", on(rank=x.roles.score, ranks="as_given"),
         ),
         differs=_under(ranks="as_given"), reads=("score",),
@@ -509,7 +583,7 @@ FINDINGS = (
     Finding(
         "runs stacked", "rows", _stacked,
         lambda x, found: (
-            f"column {found['most stacked']!r} holds {found['most runs']:,} runs of every query, which are ranked as one; say ",
+            f"column {found['most stacked']!r} holds {found['most runs']:,} runs of every " "query, which are ranked as one; say ",
             option(run=found["most stacked"]), " where runs are compared, else ",
             on(query=[found["most stacked"], *x.roles.query]),
         ),
@@ -518,9 +592,10 @@ FINDINGS = (
     Finding(
         "items seen before", "seen", _already_had,
         lambda x, found: (
-            f"{_share(found['seen'], found['retrieved'])} of recommended items are in the user's past, and none of them is "
+            f"{_share(found['seen'], found['retrieved'])} of recommended items are in the " "user's past, and none of them is "
             "relevant; leave them out",
-            Code("df.rank.items.without(train)", phrase=", {}", function=""),  # functions of `rf` have no frame to call it on
+            # functions of `rf` have no frame to call it on
+            Code("df.rank.items.without(train)", phrase=", {}", function=""),
         ),
         differs=_without_seen,
     ),

@@ -21,7 +21,12 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     "ir_measures": {"query": "query_id", "doc": "doc_id", "score": "score", "label": "relevance"},
     "lenskit": {"query": "user_id", "doc": "item_id", "score": "score", "label": "rating"},
     "lightgbm": {"query": "query", "label": "label"},
-    "microsoft_recommenders": {"query": "userID", "doc": "itemID", "score": "prediction", "label": "rating"},
+    "microsoft_recommenders": {
+        "query": "userID",
+        "doc": "itemID",
+        "score": "prediction",
+        "label": "rating",
+    },
     "mlflow": {"query": "request_id", "doc": "doc_uri"},
     "msmarco": {"query": "qid", "doc": "pid"},
     "pyterrier": {"query": "qid", "doc": "docno", "score": "score", "label": "label"},
@@ -34,7 +39,8 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
 """Each tool's column names by role; other roles keep theirs."""
 
 LABELS_NAMED_AS_SCORES = frozenset({"beir", "ranx", "replay"})
-"""The tools whose judgments hold the labels in a column with the name that the scores have in the run."""
+"""The tools whose judgments hold the labels in a column with the name that the scores have in the
+run."""
 
 
 SHORT = {"recommenders": "microsoft_recommenders"}
@@ -54,4 +60,6 @@ def texts_of_presets(names: object) -> list[str]:
 
 def roles_of(names: object) -> Mapping[str, str]:
     """The roles of one or several presets; the last preset has precedence."""
-    return {role: column for name in texts_of_presets(names) for role, column in PRESETS[name].items()}
+    return {
+        role: column for name in texts_of_presets(names) for role, column in PRESETS[name].items()
+    }

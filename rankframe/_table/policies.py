@@ -1,4 +1,6 @@
-"""The policies that metrics follow: a field for each, with its values, its default and a one-line description."""
+"""The policies that metrics follow: a field for each, with its values, its default and a one-line
+description.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 GREATEST = 1e280
-"""The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""
+"""The greatest label, gain or weight: sums over any table of these, times ranks, stay below the
+largest float."""
 
 Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 ScoresAs: TypeAlias = Literal["as_given", "float32"]
@@ -30,7 +33,9 @@ Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Count: TypeAlias = Annotated[int, Range(least=0)]
 Cutoff: TypeAlias = Annotated[int, Range(least=1)]
 Propensity: TypeAlias = Annotated[float, Range(above=0, most=1)]
-Ends: TypeAlias = Annotated[tuple[int, int], kind_of(Sequence[Annotated[int, Range(least=0, most=GREATEST)]])]
+Ends: TypeAlias = Annotated[
+    tuple[int, int], kind_of(Sequence[Annotated[int, Range(least=0, most=GREATEST)]])
+]
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ def declared(of: type[DataclassInstance]) -> Mapping[str, Option]:
     for field in fields(of):
         says = [x for x in getattr(values[field.name], "__metadata__", ()) if isinstance(x, str)]
         if says:
-            kinds = tuple(x for x in get_args(plain[field.name]) or (plain[field.name],) if x is not NoneType)
+            kinds = tuple(
+                x for x in get_args(plain[field.name]) or (plain[field.name],) if x is not NoneType
+            )
             found[field.name] = Option(values[field.name], kinds, field.default, says[0])
     return found
 
@@ -81,7 +88,8 @@ def read_fields(of: DataclassInstance) -> None:
 
 
 FACTS = ("ascending", "unjudged_labels", "collection_size")
-"""The policies that describe the data: a tool's convention keeps them. The others are choices, which it makes anew."""
+"""The policies that describe the data: a tool's convention keeps them. The others are choices,
+which it makes anew."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +97,29 @@ class Policies:
     """The rules for counting. Methods, the command line, checks and lists read these fields."""
 
     relevant: Annotated[Label, "the least label that counts as relevant"] = 1
-    ascending: Annotated[bool, "whether the lowest score is the best, as of distances and ranks"] = False
+    ascending: Annotated[
+        bool, "whether the lowest score is the best, as of distances and ranks"
+    ] = False
     ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
-    unjudged: Annotated[Unjudged, "how retrieved documents without a judgment count"] = "nonrelevant"
-    unjudged_labels: Annotated[Ends | None, "the least and the greatest label of unjudged documents, for bounds"] = None
-    unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = "missed"
+    unjudged: Annotated[Unjudged, "how retrieved documents without a judgment count"] = (
+        "nonrelevant"
+    )
+    unjudged_labels: Annotated[
+        Ends | None, "the least and the greatest label of unjudged documents, for bounds"
+    ] = None
+    unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = (
+        "missed"
+    )
     no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
-    nothing_retrieved: Annotated[NothingRetrieved, "the value of a query with nothing retrieved"] = "count"
+    nothing_retrieved: Annotated[
+        NothingRetrieved, "the value of a query with nothing retrieved"
+    ] = "count"
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
     scores: Annotated[ScoresAs, "the precision in which scores are compared"] = "as_given"
-    ranks: Annotated[Ranks, "whether a column of ranks gives their order or the ranks themselves"] = "order"
+    ranks: Annotated[
+        Ranks, "whether a column of ranks gives their order or the ranks themselves"
+    ] = "order"
     estimate: Annotated[Estimate, "how clicks with propensities are weighted"] = "ips"
     clip: Annotated[Propensity, "the least propensity that counts if the estimate is clipped"] = 0.1
 
@@ -130,10 +150,22 @@ class Policies:
             says = ": write the least and the greatest label of unjudged documents, as "
             raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
         if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):
-            says, given = " goes by labels, which ", (option(ties=self.ties), option(unjudged="bounds"))
-            raise InvalidOption(given[0], says, given[1], " leaves open; set another rule, as in ", on(ties="doc_desc"))
+            says, given = (
+                " goes by labels, which ",
+                (option(ties=self.ties), option(unjudged="bounds")),
+            )
+            raise InvalidOption(
+                given[0],
+                says,
+                given[1],
+                " leaves open; set another rule, as in ",
+                on(ties="doc_desc"),
+            )
         if self.unjudged == "bounds" and self.tie_rule.shares:
-            says = " gives tied documents one rank, for which no bounds are known; set another rule, as in "
+            says = (
+                " gives tied documents one rank, for which no bounds are known; set another "
+                "rule, as in "
+            )
             raise InvalidOption(option(ties=self.ties), says, on(ties="doc_desc"))
         if self.depth is not None and self.tie_rule.averages:
             says = "depth cuts off some orders of tied documents; with "
@@ -166,7 +198,10 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "null": "a query with nothing retrieved is left out",
     },
     "depth": {None: "all of a ranking counts", ...: "the first {} documents of a ranking count"},
-    "collection_size": {None: "the size of the collection is unknown to it", ...: "the collection has {} documents"},
+    "collection_size": {
+        None: "the size of the collection is unknown to it",
+        ...: "the collection has {} documents",
+    },
     "ascending": {False: "the highest score is the best", True: "the lowest score is the best"},
     "scores": {
         "as_given": "scores are compared with all their digits",
@@ -183,4 +218,5 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
     "clip": {...: "the least propensity that counts in a clipped estimate is {}"},
 }
-"""The effect of each value of a policy, as a clause; ``...`` means any other value, which replaces {}."""
+"""The effect of each value of a policy, as a clause; ``...`` means any other value, which replaces
+{}."""

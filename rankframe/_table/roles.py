@@ -26,7 +26,8 @@ class Role:
     example
         A name for the advice to formulas that lack it.
     identifies
-        Whether it tells rows apart, so that Polars must be able to compare it, and no other role may share its column.
+        Whether it tells rows apart, so that Polars must be able to compare it, and no other role
+        may share its column.
     number
         Whether it holds numbers.
     several
@@ -77,7 +78,19 @@ ROLES = {
 
 USUAL_NAMES = {
     **{name: role.usual for name, role in ROLES.items() if role.usual},
-    "run": ("run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id", "ranker", "model"),
+    "run": (
+        "run",
+        "run_id",
+        "runid",
+        "run_name",
+        "run_tag",
+        "runtag",
+        "tag",
+        "system",
+        "system_id",
+        "ranker",
+        "model",
+    ),
 }
 """Usual names of columns elsewhere; used without asking only if unambiguous."""
 
@@ -96,39 +109,64 @@ def carried(name: str) -> str:
 
 
 ROW = carried("row of table")
-"""The column of a part of a table with the row of the table, if rows were gathered: results keep it, to be put in order."""
+"""The column of a part of a table with the row of the table, if rows were gathered: results keep
+it, to be put in order."""
 
 
 def require(
-    schema: Collection[str], name: str, role: str, where: str = "the table", *, meant: str | None = None
+    schema: Collection[str],
+    name: str,
+    role: str,
+    where: str = "the table",
+    *,
+    meant: str | None = None,
 ) -> None:
-    """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`."""
+    """Refuse a table without the column `name`, and say which of its columns may be meant, if not
+    `meant`.
+    """
     require_all(schema, [(name, role)], where, meant)
 
 
 def require_all(
-    schema: Collection[str], wanted: Iterable[tuple[str, str]], where: str = "the table", meant: str | None = None
+    schema: Collection[str],
+    wanted: Iterable[tuple[str, str]],
+    where: str = "the table",
+    meant: str | None = None,
 ) -> None:
-    """Refuse a table without one of the columns, given with their roles, and name the columns that may be meant."""
+    """Refuse a table without one of the columns, given with their roles, and name the columns that
+    may be meant.
+    """
     lacking = [(name, role) for name, role in wanted if name not in schema]
     if lacking:
         there = [name for name in schema if not name.startswith(carried(""))]
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
         near = {role: meant or _meant(there, name, role) for name, role in lacking}
         kinds = schema if isinstance(schema, Mapping) else {}
-        lists = next((name for name, dtype in kinds.items() if isinstance(dtype, (pl.List, pl.Array))), None)
+        lists = next(
+            (name for name, dtype in kinds.items() if isinstance(dtype, (pl.List, pl.Array))), None
+        )
         meant_by = {name: near[role] for name, role in lacking}
-        advice = of_lists(lists) if lists and None in near.values() else _advice(near, meant_by, there, where)
-        raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", *advice)
+        advice = (
+            of_lists(lists)
+            if lists and None in near.values()
+            else _advice(near, meant_by, there, where)
+        )
+        raise MissingColumn(
+            f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", *advice
+        )
 
 
 def _advice(
     near: Mapping[str, Meant], names: Mapping[str, Meant], there: Sequence[str], where: str
 ) -> tuple[Text, ...]:
-    """The advice for missing columns, from the columns that may be meant, by role and by missing name."""
+    """The advice for missing columns, from the columns that may be meant, by role and by missing
+    name.
+    """
     if not near.keys() <= ROLES.keys():  # an argument names them
         found = next(iter(near.values()))
-        return (f"Did you mean {found!r}?" if isinstance(found, str) else "Name a column that is there",)
+        return (
+            f"Did you mean {found!r}?" if isinstance(found, str) else "Name a column that is there",
+        )
     if where == "the table" and near == {"label": None}:
         return "Bring the judgments of another table: ", judge()
     if where != "the table" and (where != "qrels" or near.keys() != {"label"}):
@@ -140,21 +178,31 @@ def _advice(
         given["rank"] = given.pop("score")
     elif score in DISTANCES:
         given["ascending"] = Verbatim(True)
-    if "query" in near and "doc" not in near and (doc := _usual(there, "doc")) not in (None, "doc_id"):
+    if (
+        "query" in near
+        and "doc" not in near
+        and (doc := _usual(there, "doc")) not in (None, "doc_id")
+    ):
         given["doc"] = doc
-    return "Say ", on(**given), "; or, if all rows are relevant, give each the label 1" if where == "qrels" else ""
+    return (
+        "Say ",
+        on(**given),
+        "; or, if all rows are relevant, give each the label 1" if where == "qrels" else "",
+    )
 
 
 def of_lists(name: str) -> tuple[Text, Text]:
     """The advice for a table with a column of lists."""
-    return f"Column {name!r} holds lists; ", Code("rf.from_lists(df)", phrase="if a row is a query, write {}")
+    return f"Column {name!r} holds lists; ", Code(
+        "rf.from_lists(df)", phrase="if a row is a query, write {}"
+    )
 
 
 def _meant(there: Sequence[str], name: str, role: str) -> Meant:
     """The column that the user may mean for a role.
 
-    It is the first one with a usual name; or the one with the given name and a suffix, as a merge of tables names a column that
-    both have; or the one with the most similar name.
+    It is the first one with a usual name; or the one with the given name and a suffix, as a merge
+    of tables names a column that both have; or the one with the most similar name.
     """
     suffixed = [column for column in there if column.startswith(f"{name}_")]
     near = nearest(name, there) if not suffixed else suffixed[0] if len(suffixed) == 1 else ...
@@ -178,8 +226,13 @@ def require_number(schema: pl.Schema, name: str, role: str) -> None:
     while role in ROLES and ROLES[role].lists and isinstance(dtype, (pl.List, pl.Array)):
         dtype = dtype.inner  # type: ignore[assignment]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        code = cast(name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum), phrase=", as in {}")
+        code = cast(
+            name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum), phrase=", as in {}"
+        )
         advice: tuple[Text, ...] = ("cast it", code, ", or name another column")
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            advice = ("name another column: ", on(**{role: ...}) if role in ROLES else option(**{role: ...}))
+            advice = (
+                "name another column: ",
+                on(**{role: ...}) if role in ROLES else option(**{role: ...}),
+            )
         raise InvalidData(f"column {name!r} for {role} holds {dtype}, not numbers; ", *advice)

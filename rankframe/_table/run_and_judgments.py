@@ -26,7 +26,9 @@ CHECK = Advice("check")
 LISTED = Advice("check", of=("qrels",))
 """The calls that list all rows; an error shows only the first ones."""
 
-NO_COMMON_QUERY = "no query of the run is judged; write the ids alike in both tables, where '1' is not '01'"
+NO_COMMON_QUERY = (
+    "no query of the run is judged; write the ids alike in both tables, where '1' is not '01'"
+)
 UNMATCHED = "no retrieved document is judged; write the ids alike in both tables"
 """Messages for tables without a common query, and without a common document."""
 
@@ -53,7 +55,8 @@ class Refusal(NamedTuple):
     message
         The message.
     places
-        The keys of the rows at fault, and in the last column their number; empty if there is no fault.
+        The keys of the rows at fault, and in the last column their number; empty if there is no
+        fault.
     listed
         The call that lists the places.
     """
@@ -67,7 +70,10 @@ class Refusal(NamedTuple):
         found = self.places.collect()
         if not found.is_empty():
             *at, rows = found.columns
-            raise InvalidData(self.message, found_in(found.select(at).sort(at), int(found[rows].sum()), self.listed))
+            raise InvalidData(
+                self.message,
+                found_in(found.select(at).sort(at), int(found[rows].sum()), self.listed),
+            )
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,8 @@ class Tables:
     setup
         The roles of columns, and the policies.
     named
-        The query column that names the run of each row; ``None`` if there is one run, or no such column was named.
+        The query column that names the run of each row; ``None`` if there is one run, or no such
+        column was named.
     all_relevant
         Whether the judgments have no column of labels, so that each of their rows counts 1.
     """
@@ -99,54 +106,99 @@ class Tables:
         schema, others = run.collect_schema(), tables.qrels.collect_schema()
         doc, label = setup.roles.doc_name, setup.roles.label
         if doc is None:
-            raise InvalidOption("judge joins by document; name the column that holds it: ", on(doc=...))
+            raise InvalidOption(
+                "judge joins by document; name the column that holds it: ", on(doc=...)
+            )
         query = [(name, "query") for name in setup.roles.query]
         require_all(schema, [*query, (doc, "doc"), (setup.roles.score, "score")])
         if label == setup.roles.score and label in others:
-            says = f"column {label!r} holds the scores of the run and the labels of the judgments; rename that of the judgments"
-            raise InvalidOption(says, renamed({label: Roles.label}, frame="qrels"), ", and leave label out")
+            says = (
+                f"column {label!r} holds the scores of the run and the labels of the judgments; "
+                "rename that of the judgments"
+            )
+            raise InvalidOption(
+                says, renamed({label: Roles.label}, frame="qrels"), ", and leave label out"
+            )
         if label in schema:
-            mend = Code("drop it before judge, or evaluate", command="leave --qrels out to evaluate")
-            raise InvalidOption(f"the run already has a column {label!r}; ", mend, " the table as it is")
+            mend = Code(
+                "drop it before judge, or evaluate", command="leave --qrels out to evaluate"
+            )
+            raise InvalidOption(
+                f"the run already has a column {label!r}; ", mend, " the table as it is"
+            )
         needed = [*([] if tables.query else query[-1:]), (doc, "doc"), (label, "label")]
         tables = tables.labelled([role for name, role in needed if name not in others])
         require_all(others, needed[:-1] if tables.all_relevant else needed, "qrels")
-        tables = replace(tables, run=_typed(run, others, tables.keys), qrels=_typed(tables.qrels, schema, tables.keys))
+        tables = replace(
+            tables,
+            run=_typed(run, others, tables.keys),
+            qrels=_typed(tables.qrels, schema, tables.keys),
+        )
         if message := tables.types_differ(tables.keys):
             raise InvalidData(*message)
-        shared = [name for name in tables.qrels.collect_schema() if name in schema and name not in tables.keys]
+        shared = [
+            name
+            for name in tables.qrels.collect_schema()
+            if name in schema and name not in tables.keys
+        ]
         if shared:
-            raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
+            raise InvalidOption(
+                f"run and judgments both have a column {shared[0]!r}; rename or drop one of them"
+            )
         return tables
 
     def with_labels_named(self) -> Tables:
-        """The tables, with the labels under the name of their role where a preset's judgments give them that of scores."""
+        """The tables, with the labels under the name of their role where a preset's judgments give
+        them that of scores.
+        """
         new_names = names_of_labels(self.setup, self.qrels.collect_schema())
         return replace(self, qrels=self.qrels.rename(new_names)) if new_names else self
 
     def labelled(self, lacking: Sequence[str] = ("label",)) -> Tables:
-        """The tables, each judgment labelled 1 if no column holds or may hold labels; `lacking` are the roles without a column.
+        """The tables, each judgment labelled 1 if no column holds or may hold labels; `lacking` are
+        the roles without a column.
 
         A label column that was named, not by a preset, has to exist.
         """
-        roles, schema, least = self.setup.roles, self.qrels.collect_schema(), self.setup.policies.relevant
+        roles, schema, least = (
+            self.setup.roles,
+            self.qrels.collect_schema(),
+            self.setup.policies.relevant,
+        )
         if roles.label in schema or (roles.label != Roles.label and "label" in self.setup.given):
             return self
         named = [*roles.query, roles.doc_name, roles.subtopic]
-        named += [name for role in ("query", "doc", "subtopic", "run") for name in schema if is_usual(name, role)]
+        named += [
+            name
+            for role in ("query", "doc", "subtopic", "run")
+            for name in schema
+            if is_usual(name, role)
+        ]
         others = [name for name in schema if name not in named and not name.startswith(carried(""))]
-        numbers = [name for name in others if schema[name].is_numeric() or schema[name] == pl.Boolean]
+        numbers = [
+            name for name in others if schema[name].is_numeric() or schema[name] == pl.Boolean
+        ]
         if labels := [name for name in others if is_usual(name, "label")] + numbers:
             if [*lacking] == ["label"]:
                 require(schema, roles.label, "label", "qrels", meant=labels[0])
             return self
         if least > 1:
-            says = f"the judgments have no column {roles.label!r}, so each counts 1, which is below "
-            raise InvalidOption(says, option(relevant=least), "; label them, as with ", ones(roles.label, least))
-        return replace(self, qrels=self.qrels.with_columns(pl.lit(1, pl.Int64).alias(roles.label)), all_relevant=True)
+            says = (
+                f"the judgments have no column {roles.label!r}, so each counts 1, which is below "
+            )
+            raise InvalidOption(
+                says, option(relevant=least), "; label them, as with ", ones(roles.label, least)
+            )
+        return replace(
+            self,
+            qrels=self.qrels.with_columns(pl.lit(1, pl.Int64).alias(roles.label)),
+            all_relevant=True,
+        )
 
     def of_judged_queries(self) -> Tables:
-        """The tables, without judgments of queries of which all labels are null: nobody judged these."""
+        """The tables, without judgments of queries of which all labels are null: nobody judged
+        these.
+        """
         label = self.setup.roles.label
         if label not in self.qrels.collect_schema():
             return self
@@ -158,13 +210,18 @@ class Tables:
         run, qrels = self.run.collect_schema(), self.qrels.collect_schema()
         for name in keys:
             if run[name] != qrels[name]:
-                differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments; "
+                differ = (
+                    f"column {name!r} is {run[name]} in the run and {qrels[name]} in the "
+                    "judgments; "
+                )
                 return differ, *of_one_type(name, {"df": run[name], "qrels": qrels[name]})
         return None
 
     def with_run(self, named: str) -> Tables:
         """The same tables, with `named` as the column that names the run of each row."""
-        setup = self.setup.changed(query=(named, *(name for name in self.setup.roles.query if name != named)))
+        setup = self.setup.changed(
+            query=(named, *(name for name in self.setup.roles.query if name != named))
+        )
         require(self.run.collect_schema(), named, "run")
         return replace(self, setup=setup, named=named)
 
@@ -187,7 +244,11 @@ class Tables:
     def key(self) -> list[str]:
         """The key columns of the run: no two rows may have the same values in them."""
         subtopic, schema = self.setup.roles.subtopic, self.run.collect_schema()
-        single = [] if subtopic not in schema or subtopic is None or is_list(schema[subtopic]) else [subtopic]
+        single = (
+            []
+            if subtopic not in schema or subtopic is None or is_list(schema[subtopic])
+            else [subtopic]
+        )
         return [*self.setup.roles.query, str(self.setup.roles.doc_name), *single]
 
     @property
@@ -208,11 +269,21 @@ class Tables:
     @property
     def judged_only(self) -> pl.LazyFrame:
         """The judgments of queries that the run, or one of the runs, lacks."""
-        return _joined(self._for_every_run(self.qrels.select(self.query)), "anti", self.run, self.setup.roles.query)
+        return _joined(
+            self._for_every_run(self.qrels.select(self.query)),
+            "anti",
+            self.run,
+            self.setup.roles.query,
+        )
 
     def alike(self, key: str) -> pl.LazyFrame:
-        """The ids of a key that only the run has, and that only the judgments have in other letters; rows of each. Ids are texts."""
-        run, judged = (x.filter(pl.col(key).is_not_null()).group_by(key).len("rows") for x in (self.run, self.qrels))
+        """The ids of a key that only the run has, and that only the judgments have in other
+        letters; rows of each. Ids are texts.
+        """
+        run, judged = (
+            x.filter(pl.col(key).is_not_null()).group_by(key).len("rows")
+            for x in (self.run, self.qrels)
+        )
         of_run = run.join(judged, on=key, how="anti").with_columns(folded(key))
         of_judged = judged.join(run, on=key, how="anti").select(folded(key)).unique()
         alike = of_run.join(of_judged, on=FOLDED, how="semi").sort(key)
@@ -225,12 +296,19 @@ class Tables:
 
     def _for_every_run(self, qrels: pl.LazyFrame) -> pl.LazyFrame:
         runs = self.runs
-        return self.run.select(runs).unique(maintain_order=True).join(qrels, how="cross") if runs else qrels
+        return (
+            self.run.select(runs).unique(maintain_order=True).join(qrels, how="cross")
+            if runs
+            else qrels
+        )
 
     # reasons to refuse the join
 
-    def refusals(self, judged_only: Unmatched, run_only: Unmatched, *, repeats: bool = True) -> Iterator[Refusal]:
-        """The reasons to refuse a join that can be found in some of the queries alone, as in a plan in parts.
+    def refusals(
+        self, judged_only: Unmatched, run_only: Unmatched, *, repeats: bool = True
+    ) -> Iterator[Refusal]:
+        """The reasons to refuse a join that can be found in some of the queries alone, as in a plan
+        in parts.
 
         Without `repeats`, no document of the run repeats.
         """
@@ -241,35 +319,59 @@ class Tables:
             without = _counted(self.run.filter(pl.col(self.named).is_null()), self.key)
             yield Refusal((says, to_name(self.named, schema[self.named])), without, CHECK)
         for where, rows, by in (("run", self.run, query), ("judgments", self.qrels, self.query)):
-            without = _counted(rows.filter(pl.col(self.keys[-1]).is_null()), by).filter(pl.last() > 1)
+            without = _counted(rows.filter(pl.col(self.keys[-1]).is_null()), by).filter(
+                pl.last() > 1
+            )
             yield Refusal(nameless(self.setup, where=f" of the {where}"), without, CHECK)
         if repeats:
-            says = "the run holds a document of a query more than once; keep one row of each, or, if these are several runs, "
+            says = (
+                "the run holds a document of a query more than once; keep one row of each, or, "
+                "if these are several runs, "
+            )
             which = judge(run=...) if self.named is None else on(query=[..., *query])
             each = "give each {} of its own"
             tables = f"{each.format('a table')}, as {{'a': df_a, 'b': df_b}}"
-            name = Code(f"name the column that says which: {which}", command=each.format("a file"), function=tables)
+            name = Code(
+                f"name the column that says which: {which}",
+                command=each.format("a file"),
+                function=tables,
+            )
             yield Refusal((says, name), _repeated(self.run, self.key), CHECK)
         yield self.qrels_repeat()
         if run_only == "error":
-            says = ("a query of the run has no judgments; ", option(run_only="drop"), " leaves it out")
+            says = (
+                "a query of the run has no judgments; ",
+                option(run_only="drop"),
+                " leaves it out",
+            )
             yield Refusal(says, _counted(self.run_only, self.query))
         if judged_only == "error":
-            says = "a judged query is not in the run; ", option(judged_only="keep"), " counts it with nothing retrieved"
+            says = (
+                "a judged query is not in the run; ",
+                option(judged_only="keep"),
+                " counts it with nothing retrieved",
+            )
             yield Refusal(says, _counted(self.judged_only, query))
 
     def qrels_repeat(self) -> Refusal:
-        """Documents that the judgments hold more than once in a query, and not for several subtopics."""
+        """Documents that the judgments hold more than once in a query, and not for several
+        subtopics.
+        """
         schema, subtopic = self.qrels.collect_schema(), self.setup.roles.subtopic
         usual = [name for name in schema if is_usual(name, "subtopic") and name not in self.keys]
         key = [*self.keys, *(usual if subtopic is None or subtopic not in schema else [subtopic])]
-        says = "the judgments hold a document of a query more than once; name their column as subtopic, or keep one of each, "
+        says = (
+            "the judgments hold a document of a query more than once; name their column as "
+            "subtopic, or keep one of each, "
+        )
         best = last_kept(self.setup.roles.label, key, "such as the highest: {}", frame="qrels")
         message = (says, one_kept(key, "as with {}", frame="qrels") if self.all_relevant else best)
         return Refusal(message, _repeated(self.qrels, key))
 
     def no_common_query(self, run_only: Unmatched) -> Refusal:
-        """Whether no query of the run is judged, most often because the tables write ids differently."""
+        """Whether no query of the run is judged, most often because the tables write ids
+        differently.
+        """
         run, judged = (fresh(name, self.query) for name in ("#run", "#judged"))
         queries = self.queries.with_columns(pl.lit(True).alias(run))
         others = self.judged_queries.with_columns(pl.lit(True).alias(judged))
@@ -284,48 +386,88 @@ class Tables:
     def with_usual_run(self) -> tuple[Tables, bool]:
         """The tables, and whether a document of the run repeats.
 
-        If one column with a usual name for runs distinguishes the repeated rows, it names the runs, and none repeats.
+        If one column with a usual name for runs distinguishes the repeated rows, it names the runs,
+        and none repeats.
         """
         if _repeated(self.run, self.key).collect().is_empty():
             return self, False
         schema = self.run.collect_schema()
         known = [*self.key, *(name for name, dtype in schema.items() if dtype == pl.Object)]
-        names = [name for name in schema if self.named is None and is_usual(name, "run") and name not in known]
-        found = [name for name in names if _repeated(self.run, [*self.key, name]).collect().is_empty()]
+        names = [
+            name
+            for name in schema
+            if self.named is None and is_usual(name, "run") and name not in known
+        ]
+        found = [
+            name for name in names if _repeated(self.run, [*self.key, name]).collect().is_empty()
+        ]
         return (self.with_run(found[0]), False) if len(found) == 1 else (self, True)
 
     def refuse_no_common_query(self, run_only: Unmatched) -> None:
         """Refuse a run without a judged query, and show some queries of both tables."""
         if not self.no_common_query(run_only).places.collect().is_empty():
-            run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
+            run, judged = (
+                first_of(queries.collect()) for queries in (self.queries, self.judged_queries)
+            )
             says = NO_COMMON_QUERY if judged else NO_COMMON_QUERY.partition(";")[0]
-            raise InvalidData(f"{says} (found in the run: {run}; in the judgments: {judged or 'no label'})")
+            raise InvalidData(
+                f"{says} (found in the run: {run}; in the judgments: {judged or 'no label'})"
+            )
 
     def warn(self, *, run_only: bool, judged_only: bool) -> None:
-        """Warn of queries that only one of the tables has, if asked for, and if no retrieved document is judged."""
+        """Warn of queries that only one of the tables has, if asked for, and if no retrieved
+        document is judged.
+        """
         if run_only:
             unjudged = _joined(self.queries, "anti", self.judged_queries, self.query).collect()
             what = "queries of the run have no judgments and are left out"
-            _warn_of(unjudged, self.queries, what, option(run_only="drop"), option(run_only="keep"), "run")
+            _warn_of(
+                unjudged,
+                self.queries,
+                what,
+                option(run_only="drop"),
+                option(run_only="keep"),
+                "run",
+            )
         if judged_only:
-            missed, every = self.judged_only.unique(maintain_order=True), self._for_every_run(self.judged_queries)
+            missed, every = (
+                self.judged_only.unique(maintain_order=True),
+                self._for_every_run(self.judged_queries),
+            )
             what = "judged queries are not in the run and count with nothing retrieved"
-            _warn_of(missed.collect(), every, what, option(judged_only="keep"), option(judged_only="drop"), "judgments")
+            _warn_of(
+                missed.collect(),
+                every,
+                what,
+                option(judged_only="keep"),
+                option(judged_only="drop"),
+                "judgments",
+            )
         # the first rows usually suffice
-        of_first = self.qrels.join(self.run.head(FIRST_ROWS), on=self.keys, how="semi", nulls_equal=True)
+        of_first = self.qrels.join(
+            self.run.head(FIRST_ROWS), on=self.keys, how="semi", nulls_equal=True
+        )
         if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):
-            both = [rows.select(self.keys).drop_nulls(self.keys[-1]) for rows in (self.run, self.qrels)]
-            run, judged = (_joined(x, "semi", y, self.query).head(SHOWN).collect() for x, y in (both, both[::-1]))
+            both = [
+                rows.select(self.keys).drop_nulls(self.keys[-1]) for rows in (self.run, self.qrels)
+            ]
+            run, judged = (
+                _joined(x, "semi", y, self.query).head(SHOWN).collect()
+                for x, y in (both, both[::-1])
+            )
             if not run.is_empty():
                 warn(
-                    f"{UNMATCHED} (found in the run: {first_of(run.head(1))}; in the judgments: {first_of(judged.head(1))})"
+                    f"{UNMATCHED} (found in the run: {first_of(run.head(1))}; in the "
+                    f"judgments: {first_of(judged.head(1))})"
                 )
 
         else:
             self._warn_of_other_letters()
 
     def _warn_of_other_letters(self) -> None:
-        """Warn if a tenth of the first documents that could be judged are so under an id in other letters alone."""
+        """Warn if a tenth of the first documents that could be judged are so under an id in other
+        letters alone.
+        """
         doc = self.keys[-1]
         if self.qrels.collect_schema()[doc] != pl.String:
             return
@@ -334,7 +476,11 @@ class Tables:
         others = _joined(first, "anti", judged, self.keys).with_columns(folded(doc))
         pair, as_judged = [*self.query, FOLDED], f"{doc} judged"
         alike = others.join(
-            judged.with_columns(folded(doc)), on=pair, suffix=" judged", nulls_equal=True, maintain_order="left"
+            judged.with_columns(folded(doc)),
+            on=pair,
+            suffix=" judged",
+            nulls_equal=True,
+            maintain_order="left",
         )
         found, n_first = alike.collect(), first.collect().height
         if not found.is_empty():  # the run may have both ids
@@ -343,9 +489,13 @@ class Tables:
         n_judged = _joined(first, "semi", judged, self.keys).collect().height + found.height
         if found.height > A_TENTH * n_judged:
             of_run, of_judgments = found.select(doc, as_judged).row(0)
-            says = f"{found.height} of the first {n_first:,} documents of the run are judged in other letters alone"
+            says = (
+                f"{found.height} of the first {n_first:,} documents of the run are judged in "
+                "other letters alone"
+            )
             warn(
-                f"{says}, as {of_run!r} for {of_judgments!r}, and count as not judged; write the ids alike in both tables"
+                f"{says}, as {of_run!r} for {of_judgments!r}, and count as not judged; write "
+                "the ids alike in both tables"
             )
 
     # the join
@@ -359,10 +509,14 @@ class Tables:
             judged = _joined(judged, "semi", self.run.select(query).unique(), query)
         order: Literal["left_right", "none"] = "left_right" if ordered else "none"
         key, label = [*self.runs, *self.keys], self.setup.roles.label
-        joined = run.join(judged, on=key, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
+        joined = run.join(
+            judged, on=key, how="full", coalesce=True, nulls_equal=True, maintain_order=order
+        )
         if run_only == "keep":  # a label below 0 makes a query count
             in_both = self.judged_queries.with_columns(pl.lit(True).alias(carried("judged")))
-            joined = joined.join(in_both, on=self.query, how="left", nulls_equal=True, maintain_order="left")
+            joined = joined.join(
+                in_both, on=self.query, how="left", nulls_equal=True, maintain_order="left"
+            )
             unjudged = pl.col(carried("judged")).is_null()
             joined = joined.with_columns(pl.when(unjudged).then(-1).otherwise(label).alias(label))
         extra = [name for name in self.qrels.collect_schema() if name not in (*self.keys, label)]
@@ -370,7 +524,9 @@ class Tables:
 
 
 def names_of_labels(setup: Setup, columns: Collection[str]) -> Mapping[str, str]:
-    """The new name of the judgments' column of labels, if a preset gives it the name of the scores."""
+    """The new name of the judgments' column of labels, if a preset gives it the name of the
+    scores.
+    """
     score, label = setup.roles.score, setup.roles.label
     named_as_scores = setup.labels_as_scores and score in columns and label not in columns
     return {score: label} if named_as_scores else {}
@@ -392,7 +548,10 @@ def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
     # a cross join with one row, or a failure: no later filter or selection can bypass it
     name = fresh("#failure", rows.collect_schema())
     failing_plans = ((x.places, failing([(pl.len() > 0, worded(x.message))])) for x in refusals)
-    failures = [places.select(failure.alias(f"{name}{i}")) for i, (places, failure) in enumerate(failing_plans)]
+    failures = [
+        places.select(failure.alias(f"{name}{i}"))
+        for i, (places, failure) in enumerate(failing_plans)
+    ]
     passed = reduce(lambda one, other: one.join(other, how="cross"), failures)
     passed = passed.select(pl.coalesce(pl.all()).alias(name)).filter(pl.col(name).is_null())
     return rows.join(passed, how="cross").drop(name)
@@ -406,11 +565,17 @@ def first_of(places: pl.DataFrame) -> str:
 
 def found_in(places: pl.DataFrame, rows: int, listed: Advice) -> Text:
     """The number of rows with the fault, the first few places, and the call that lists all."""
-    more = () if places.height <= SHOWN else (f" and {places.height - SHOWN} more, all listed by ", listed)
+    more = (
+        ()
+        if places.height <= SHOWN
+        else (f" and {places.height - SHOWN} more, all listed by ", listed)
+    )
     return f" (found in {rows} row{'' if rows == 1 else 's'}: {first_of(places)}", *more, ")"
 
 
-def _warn_of(found: pl.DataFrame, of: pl.LazyFrame, what: str, one: Text, other: Text, where: str) -> None:
+def _warn_of(
+    found: pl.DataFrame, of: pl.LazyFrame, what: str, one: Text, other: Text, where: str
+) -> None:
     """Warn of queries that one table lacks; either option counts them without a warning."""
     if not found.is_empty():
         n = of.select(pl.len()).collect().item()
@@ -419,9 +584,13 @@ def _warn_of(found: pl.DataFrame, of: pl.LazyFrame, what: str, one: Text, other:
 
 
 def _typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:
-    """Cast key columns of type Null, as in a table without rows, to the type of the other table's column."""
+    """Cast key columns of type Null, as in a table without rows, to the type of the other table's
+    column.
+    """
     schema = rows.collect_schema()
-    return rows.with_columns(pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null)
+    return rows.with_columns(
+        pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null
+    )
 
 
 def _joined(rows: pl.LazyFrame, how: Join, other: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
@@ -435,7 +604,9 @@ def _counted(rows: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
 
 
 def _repeated(rows: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
-    """The values of the columns `key` that occur in several rows, with their number of rows in a last column."""
+    """The values of the columns `key` that occur in several rows, with their number of rows in a
+    last column.
+    """
     hashed = fresh("#hash", key)  # groups of numbers take a third of the time of groups of texts
     numbered = rows.select(*key, pl.struct(key).hash().alias(hashed))
     twice = _counted(numbered, [hashed]).filter(pl.last() > 1)

@@ -1,4 +1,6 @@
-"""Runs: score columns of the same rows, a column that names the run of each row, or a table for each run."""
+"""Runs: score columns of the same rows, a column that names the run of each row, or a table for
+each run.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class Runs:
         if self.scores and self.column is not None:
             raise InvalidOption(*WHICH_RUNS, "; not both")
         if len(set(self.scores)) < len(self.scores):
-            raise InvalidOption(option(runs=list(self.scores)), " names a column twice; name each once")
+            raise InvalidOption(
+                option(runs=list(self.scores)), " names a column twice; name each once"
+            )
 
     @classmethod
     def of(cls, runs: Runs | TheRuns | None = None, run: str | None = None) -> Runs:
@@ -63,7 +67,10 @@ class Runs:
             return runs
         if isinstance(runs, Mapping) and runs:
             if run is not None:
-                says = " names the run of each row of one table; leave it out beside a table for each run"
+                says = (
+                    " names the run of each row of one table; leave it out beside a table for "
+                    "each run"
+                )
                 raise InvalidOption(option(run=run), says)
             return cls(column=RUN_OF_TABLE, tables=runs)
         scores = check("runs", runs, Sequence[Column] | Mapping[Column, object] | None)
@@ -86,12 +93,21 @@ class Runs:
         return () if self.column is None else (self.column,)
 
     def names(self, frame: pl.DataFrame | pl.LazyFrame) -> list[str]:
-        """The names of the runs: score columns as they are named, or the values of a column by first appearance."""
+        """The names of the runs: score columns as they are named, or the values of a column by
+        first appearance.
+        """
         if self.column is None:
             return list(self.scores)
         require(frame.collect_schema(), self.column, "run")
         column = pl.col(self.column).unique(maintain_order=True).cast(pl.String)
-        return frame.lazy().select(column).collect(engine="in-memory").to_series().drop_nulls().to_list()
+        return (
+            frame.lazy()
+            .select(column)
+            .collect(engine="in-memory")
+            .to_series()
+            .drop_nulls()
+            .to_list()
+        )
 
     def named(self, found: pl.DataFrame) -> list[str]:
         """The runs' names, in the order of a result that has a column of them."""
@@ -101,62 +117,94 @@ class Runs:
         """The setup without the run's column among the query columns."""
         query = tuple(name for name in setup.roles.query if name not in self.key)
         if not query:
-            raise InvalidOption(option(run=self.column), " is the only query column; say ", on(query=...), ", too")
+            raise InvalidOption(
+                option(run=self.column), " is the only query column; say ", on(query=...), ", too"
+            )
         return setup.changed(query=query)
 
     def apart(self, setup: Setup, by: tuple[str, ...]) -> tuple[dict[str, Setup], tuple[str, ...]]:
-        """A setup per run by its name, and the slices; for a column of runs, one setup, and the run as the first slice."""
+        """A setup per run by its name, and the slices; for a column of runs, one setup, and the run
+        as the first slice.
+        """
         if self.column is not None:
             key = (self.column, *self.queries(setup).roles.query)
-            return {"": setup.changed(query=key)}, (self.column, *(name for name in by if name != self.column))
+            return {"": setup.changed(query=key)}, (
+                self.column,
+                *(name for name in by if name != self.column),
+            )
         if not self.scores:
             return {"": setup}, by
         refuse_names([RUN_OF_TABLE], by, "by")
         return {score: setup.changed(score=score) for score in self.scores}, by
 
     def require(self, frame: pl.DataFrame, setup: Setup) -> None:
-        """Refuse a table that lacks a column of the runs, and rows without the name of their run."""
+        """Refuse a table that lacks a column of the runs, and rows without the name of their
+        run.
+        """
         for name in self.scores:
             require(frame.schema, name, "runs")
         if self.column is not None:
             require(frame.schema, self.column, "run")
             if frame.schema[self.column].is_float() and (frame[self.column] % 1 != 0).any():
-                others = [name for name in (setup.roles.score, self.column) if name in frame.columns]
-                says = " is a column of fractions, which name no run; columns of scores are named by "
+                others = [
+                    name for name in (setup.roles.score, self.column) if name in frame.columns
+                ]
+                says = (
+                    " is a column of fractions, which name no run; columns of scores are named by "
+                )
                 scores = others if len({*others}) > 1 else [self.column, ...]
                 raise InvalidOption(option(run=self.column), says, option(runs=scores))
             if frame[self.column].has_nulls():
                 raise InvalidData(_nameless(frame, setup, self.column))
 
     def judged_alike(self, frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
-        """The rows, where each run in a column counts as judged on the queries that have a label in another run.
+        """The rows, where each run in a column counts as judged on the queries that have a label in
+        another run.
 
-        A run that has only unjudged documents there has found none of the judged ones; their labels become -1.
+        A run that has only unjudged documents there has found none of the judged ones; their labels
+        become -1.
         """
         label = setup.roles.label
-        if self.column is None or not {self.column, label} <= {*frame.columns} or not frame[label].has_nulls():
+        if (
+            self.column is None
+            or not {self.column, label} <= {*frame.columns}
+            or not frame[label].has_nulls()
+        ):
             return frame
         query, has_label = self.queries(setup).roles.query, pl.col(label).is_not_null()
         found_none = has_label.any().over(query) & ~has_label.any().over(self.column, *query)
         mask = frame.select(found_none).to_series()
-        return frame.with_columns(pl.when(mask).then(-1).otherwise(label).alias(label)) if mask.any() else frame
+        return (
+            frame.with_columns(pl.when(mask).then(-1).otherwise(label).alias(label))
+            if mask.any()
+            else frame
+        )
 
     def each(
-        self, frame: pl.DataFrame, setup: Setup, by_query: Callable[[Setup], pl.DataFrame], only: str | None = None
+        self,
+        frame: pl.DataFrame,
+        setup: Setup,
+        by_query: Callable[[Setup], pl.DataFrame],
+        only: str | None = None,
     ) -> pl.DataFrame:
-        """Concatenate the tables that `by_query` makes under each run's setup, with the run's name in the first column.
+        """Concatenate the tables that `by_query` makes under each run's setup, with the run's name
+        in the first column.
 
-        Runs in a column are computed in one call, since a metric may use the largest label of the whole table.
-        `only` keeps the rows of one run.
+        Runs in a column are computed in one call, since a metric may use the largest label of the
+        whole table. `only` keeps the rows of one run.
         """
         self.require(frame, setup)
         if self.column is not None:
             found = by_query(setup.changed(query=(self.column, *self.queries(setup).roles.query)))
-            found = found.select(pl.col(self.column).cast(pl.String).alias(RUN), pl.exclude(self.column))
+            found = found.select(
+                pl.col(self.column).cast(pl.String).alias(RUN), pl.exclude(self.column)
+            )
             return found if only is None else found.filter(pl.col(RUN) == only)
         scores = [only] if only is not None else self.scores or [setup.roles.score]
         tables = ((score, by_query(setup.changed(score=score))) for score in scores)
-        return pl.concat(found.select(pl.lit(score).alias(RUN), pl.all()) for score, found in tables)
+        return pl.concat(
+            found.select(pl.lit(score).alias(RUN), pl.all()) for score, found in tables
+        )
 
 
 def names_of(columns: ColumnNames | None) -> tuple[str, ...]:
@@ -168,12 +216,20 @@ def names_of(columns: ColumnNames | None) -> tuple[str, ...]:
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:
     """The message for rows without a run: documents that no run retrieved, or missing names."""
     rows = frame.filter(pl.col(run).is_null())
-    missed = rows.height if setup.roles.score not in rows.columns else rows[setup.roles.score].null_count()
-    null = f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"
+    missed = (
+        rows.height
+        if setup.roles.score not in rows.columns
+        else rows[setup.roles.score].null_count()
+    )
+    null = (
+        f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"
+    )
     if missed:
         return (
-            f"{null}, {missed} of them documents that were judged but not retrieved: judgments were joined to a table of "
-            "runs as if it were one, and no run counts what it missed. Start from that table, without labels: ",
+            f"{null}, {missed} of them documents that were judged but not retrieved: "
+            "judgments were joined to a table of "
+            "runs as if it were one, and no run counts what it missed. Start from that "
+            "table, without labels: ",
             judge(run=run),
         )
     return f"{null}; ", to_name(run, frame.schema[run])

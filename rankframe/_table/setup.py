@@ -49,7 +49,9 @@ class Roles:
         return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
 
     def doc_in(self, names: Container[str]) -> str | None:
-        """The document column of a table: None if default and missing; a named one even if missing."""
+        """The document column of a table: None if default and missing; a named one even if
+        missing.
+        """
         return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
 
     def of(self, role: str) -> tuple[str, ...]:
@@ -81,11 +83,17 @@ class Roles:
         for role, row in ROLES.items():
             given: Any = getattr(self, role)
             if given is not None and not (role == "doc" and given is ...):
-                object.__setattr__(self, role, _names(given, role) if row.several else _name(given, role))
-        identifying = [name for role, row in ROLES.items() if row.identifies for name in self.of(role)]
+                object.__setattr__(
+                    self, role, _names(given, role) if row.several else _name(given, role)
+                )
+        identifying = [
+            name for role, row in ROLES.items() if row.identifies for name in self.of(role)
+        ]
         for name in identifying:
             if [*identifying, self.score, self.label].count(name) > 1:
-                raise InvalidOption(f"column {name!r} is named for two roles; each role needs a column of its own")
+                raise InvalidOption(
+                    f"column {name!r} is named for two roles; each role needs a column of its own"
+                )
 
 
 def _names(given: object, role: str) -> tuple[str, ...]:
@@ -93,14 +101,22 @@ def _names(given: object, role: str) -> tuple[str, ...]:
     names = tuple(_name(x, role) for x in (given if isinstance(given, (list, tuple)) else [given]))
     if not names:
         example = ROLES[role].example or "query_id"
-        raise InvalidOption(option(**{role: []}), " names no column; name at least one, as ", option(**{role: example}))
+        raise InvalidOption(
+            option(**{role: []}),
+            " names no column; name at least one, as ",
+            option(**{role: example}),
+        )
     return names
 
 
 def _name(given: object, role: str) -> str:
-    """The name of a column, in which half of a character is spelled out, as in columns of pandas; refused if it is none."""
+    """The name of a column, in which half of a character is spelled out, as in columns of pandas;
+    refused if it is none.
+    """
     if not isinstance(given, str):
-        raise InvalidOption(option(**{role: given}), " is no column name; a column is named by its text")
+        raise InvalidOption(
+            option(**{role: given}), " is no column name; a column is named by its text"
+        )
     if given == "*" or (given.startswith("^") and given.endswith("$")):
         says = f"{given!r} is a pattern of columns to Polars; rename the column"
         raise InvalidOption(says, renamed({given: "..."}))
@@ -144,22 +160,27 @@ class Setup:
     roles, policies, running, background
         The columns, the rules for counting, how to run, and the tables beside the ranker's own.
     convention
-        A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
+        A tool that has options and policies of its own for some metrics; `resolve` puts them in
+        place.
     given
-        The options among `RECORDED` that were named. No convention changes such a policy; such a label has to exist, while
-        that of a preset may be missing from judgments; and scores named after ranks have the highest first again.
-        A direction that was named is not suspected. `JOINED` is among them where a verb joined the judgments itself.
+        The options among `RECORDED` that were named. No convention changes such a policy; such a
+        label has to exist, while that of a preset may be missing from judgments; and scores named
+        after ranks have the highest first again. A direction that was named is not suspected.
+        `JOINED` is among them where a verb joined the judgments itself.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     labels_as_scores
-        Whether judgments may hold the labels in a column with the name of the scores, as those of some presets do.
+        Whether judgments may hold the labels in a column with the name of the scores, as those of
+        some presets do.
     """
 
     roles: Roles = Roles()
     policies: Policies = Policies()  # noqa: RUF009 - frozen
     running: Running = Running()
     background: Background = NO_TABLES
-    convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
+    convention: Annotated[
+        str | None, "count as this tool does; policies that are given with it take precedence"
+    ] = None
     given: frozenset[str] = frozenset()
     flat: bool = False
     labels_as_scores: bool = False
@@ -174,7 +195,9 @@ class Setup:
     @property
     def takes_ranks(self) -> bool:
         """Whether a column of ranks was named, and its ranks count as they are given."""
-        return self.policies.ranks == "as_given" and self.policies.ascending and "rank" in self.given
+        return (
+            self.policies.ranks == "as_given" and self.policies.ascending and "rank" in self.given
+        )
 
     def _refuse_other_ranks(self) -> None:
         """Refuse policies that number the documents anew beside ranks that count as given."""
@@ -185,11 +208,16 @@ class Setup:
         if policies.tie_rule.averages:
             clash["ties"] = policies.ties
         if self.takes_ranks and clash:
-            says = " numbers the documents of a list anew, and ranks count as given; leave it out, or say "
+            says = (
+                " numbers the documents of a list anew, and ranks count as given; leave it out, "
+                "or say "
+            )
             raise InvalidOption(option(**clash), says, option(ranks="order"))
 
     def _refuse_beside_clicks(self) -> None:
-        """Refuse options that do not go with clicks, and a way to weight clicks without their propensities."""
+        """Refuse options that do not go with clicks, and a way to weight clicks without their
+        propensities.
+        """
         name, policies = self.roles.propensity, self.policies
         if name is None:
             if policies.estimate != Policies.estimate:
@@ -199,45 +227,69 @@ class Setup:
         given = {**self.values, "convention": self.convention}
         others = ("weight", "convention", "unjudged", "unretrieved", "no_relevant")
         clash = [x for x in others if given[x] not in (None, getattr(Policies, x, None))]
-        clash += ["ties"] * policies.tie_rule.by_label + ["relevant"] * (not 0 < policies.relevant <= 1)
+        clash += ["ties"] * policies.tie_rule.by_label + ["relevant"] * (
+            not 0 < policies.relevant <= 1
+        )
         if clash:
             says = ", under which labels are clicks; leave one of them out"
             raise InvalidOption(
-                option(**{clash[0]: given[clash[0]]}), " does not go with ", option(propensity=name), says
+                option(**{clash[0]: given[clash[0]]}),
+                " does not go with ",
+                option(propensity=name),
+                says,
             )
 
     def on(self, *, like: object = None, **options: Any) -> Setup:
-        """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged.
+        """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option
+        unchanged.
 
         With another ranker, `like`, it is this one's setup that is changed.
         """
         if like is not None:
             return setup_of(like).on(**options)
-        given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
+        given = {
+            name: x for name, x in options.items() if x is not (... if name == "doc" else None)
+        }
         named = RECORDED.intersection(given)
         if "names" in given:
             given = _with_presets(given)
         if "rank" in given:
             if given.get("ascending") is False:
-                raise InvalidOption(option(rank=given["rank"]), ": of ranks, 1 is the best; leave ascending out")
+                raise InvalidOption(
+                    option(rank=given["rank"]), ": of ranks, 1 is the best; leave ascending out"
+                )
             if options.get("score") is not None:
-                raise InvalidOption("rank and score both name the column to rank by; name one of them")
+                raise InvalidOption(
+                    "rank and score both name the column to rank by; name one of them"
+                )
             given |= {"score": given.pop("rank"), "ascending": True}
         elif "score" in given and "rank" in self.given:  # the direction was that of the ranks
             given = {"ascending": False, **given}
         ranks = options.get("ranks")
-        as_given = isinstance(ranks, str) and ranks == "as_given"  # a frame or an expression has no truth value
+        as_given = (
+            isinstance(ranks, str) and ranks == "as_given"
+        )  # a frame or an expression has no truth value
         if as_given and "rank" not in (self.given | named):
             says = " is of a column of ranks; name it, as in "
             raise InvalidOption(option(ranks="as_given"), says, on(rank="rank", ranks="as_given"))
         setup, tool = self, whole_name(given.pop("convention", None))
         if tool is not None:
             setup = self.counted_as(tool)
-            theirs, kept = setup.values, self.given.intersection(PARTS["policies"]).difference(given)
-            if lost := {name: x for name, x in self.values.items() if name in kept and x != theirs[name]}:
-                new, says = option(**{name: theirs[name] for name in lost}), " as set before; to keep that, say "
+            theirs, kept = (
+                setup.values,
+                self.given.intersection(PARTS["policies"]).difference(given),
+            )
+            if lost := {
+                name: x for name, x in self.values.items() if name in kept and x != theirs[name]
+            }:
+                new, says = (
+                    option(**{name: theirs[name] for name in lost}),
+                    " as set before; to keep that, say ",
+                )
                 kept_too = on(convention=tool, **lost)
-                raise InvalidOption(f"{tool} counts by ", new, ", not by ", option(**lost), says, kept_too)
+                raise InvalidOption(
+                    f"{tool} counts by ", new, ", not by ", option(**lost), says, kept_too
+                )
         setup = setup.changed(**given)
         before = self.given - {"rank"} if "score" in given or "ascending" in given else self.given
         return replace(setup, given=before | named)
@@ -258,7 +310,9 @@ class Setup:
         return replace(self, **parts, **values)
 
     def of_table(self, names: Container[str]) -> Setup:
-        """The setup with the document column of a table, ``None`` if the table lacks the default one."""
+        """The setup with the document column of a table, ``None`` if the table lacks the default
+        one.
+        """
         doc = self.roles.doc_in(names)
         if doc not in self._by_doc:
             self._by_doc[doc] = self.changed(doc=doc)
@@ -269,7 +323,9 @@ class Setup:
         return {}  # each call on a table asks for it several times
 
     def resolve(self, call: C) -> tuple[Setup, C]:
-        """The setup and the call with the convention's policies and options for the call's metric."""
+        """The setup and the call with the convention's policies and options for the call's
+        metric.
+        """
         if self.convention is None:
             return self, call
         convention = convention_of(self.convention)
@@ -284,19 +340,28 @@ class Setup:
             says = f"{self.convention} has no {name}; it has {known}"
             raise InvalidOption(f"{says}; evaluate {text} without the convention")
         settings, parameters = convention.metrics[name], call.metric.parameters
-        options = {x: value for x, value in settings.items() if x in parameters and x not in call.given}
-        policies = {x: value for x, value in settings.items() if x not in parameters and x not in self.given}
+        options = {
+            x: value for x, value in settings.items() if x in parameters and x not in call.given
+        }
+        policies = {
+            x: value for x, value in settings.items() if x not in parameters and x not in self.given
+        }
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
     @property
     def values(self) -> dict[str, object]:
         """The values of all roles, policies, settings and tables by name."""
-        return {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
+        return {
+            name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of
+        }
 
     def followed(self, names: Container[str]) -> dict[str, object]:
         """All options by name; `doc` is None if the table lacks the default."""
         values = self.values
-        tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
+        tables = {
+            name: x if isinstance(x := values[name], (int, NoneType)) else repr(x)
+            for name in TABLES
+        }
         return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
 
 
@@ -310,7 +375,9 @@ def _with_presets(given: Mapping[str, Any]) -> dict[str, Any]:
         found["flat"] = True
     if not LABELS_NAMED_AS_SCORES.isdisjoint(texts):
         found["labels_as_scores"] = True
-        if found.get("label") == found.get("score", Roles.score):  # judge gives the labels a name of their own
+        if found.get("label") == found.get(
+            "score", Roles.score
+        ):  # judge gives the labels a name of their own
             found["label"] = columns.get("label", Roles.label)
     return found
 
@@ -318,8 +385,11 @@ def _with_presets(given: Mapping[str, Any]) -> dict[str, Any]:
 OF_PARTS = {"roles": Roles, "policies": Policies, "running": Running, "background": Background}
 PARTS = {part: tuple(field.name for field in fields(of)) for part, of in OF_PARTS.items()}
 
-RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).difference({*FACTS} - {"ascending"})
-"""The options of which a setup records that they were named, and not only set by a preset or a convention."""
+RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).difference(
+    {*FACTS} - {"ascending"}
+)
+"""The options of which a setup records that they were named, and not only set by a preset or a
+convention."""
 
 JOINED = "qrels"
 """The option of verbs that takes the judgments of the table."""
@@ -330,7 +400,16 @@ TABLES = PARTS["background"]
 OTHER_TABLES = (*TABLES, "qrels", "tables")
 """The options of verbs that are other tables."""
 
-OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"], "like")
+OPTIONS = (
+    *ROLES,
+    *TABLES,
+    "rank",
+    "names",
+    *PARTS["policies"],
+    "convention",
+    *PARTS["running"],
+    "like",
+)
 """The names of all options that `on` takes."""
 
 
@@ -346,5 +425,7 @@ def setup_of(ranker: object) -> Setup:
 def refuse_bounds(setup: Setup) -> None:
     """Refuse a policy that gives each metric two columns."""
     if setup.policies.unjudged == "bounds":
-        says = " gives each metric two columns; evaluate them and sum up each, or set another rule: "
+        says = (
+            " gives each metric two columns; evaluate them and sum up each, or set another rule: "
+        )
         raise InvalidOption(option(unjudged="bounds"), says, on(unjudged="nonrelevant"))

@@ -1,4 +1,6 @@
-"""The options that many verbs share, a group each; a verb takes a group as `**options: Unpack[...]`."""
+"""The options that many verbs share, a group each; a verb takes a group as
+`**options: Unpack[...]`.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ class Weighed(TypedDict, total=False):
     weights
         The column of the queries' weights, or a metric, as for :meth:`summarize`.
     cluster
-        The column of the users, or of other clusters of queries that are not independent, as for :meth:`summarize`.
+        The column of the users, or of other clusters of queries that are not independent, as for
+        :meth:`summarize`.
     """
 
     weights: Column | None
@@ -70,7 +73,8 @@ class Drawn(TypedDict, total=False):
     seed
         The seed of the draws. Equal seeds give equal results, for any order of the rows.
     progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is
+        installed.
     """
 
     resamples: Resamples
@@ -155,7 +159,9 @@ KNOWN: Mapping[str, object] = {
 
 
 def with_options(function: F, usual: Mapping[str, object]) -> F:
-    """A verb whose signature, defaults and help have the options of the group that it unpacks; `usual` are its own defaults."""
+    """A verb whose signature, defaults and help have the options of the group that it unpacks;
+    `usual` are its own defaults.
+    """
     types = group_of(function)
     if types is None:
         return function

@@ -12,22 +12,35 @@ from .roles import ROW
 
 
 def documents(
-    lf: pl.LazyFrame, table: Columns, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
+    lf: pl.LazyFrame,
+    table: Columns,
+    *,
+    ordered: bool,
+    carry: Sequence[str] = (),
+    check: bool = True,
 ) -> pl.LazyFrame:
-    """One row per document, with its largest label; unchanged rows if each holds a list of subtopics.
+    """One row per document, with its largest label; unchanged rows if each holds a list of
+    subtopics.
 
-    If `ordered`, documents keep the order of first appearance. Columns of `carry` come from the row of the largest label.
-    With `check`, rows of one document that contradict or repeat each other fail.
+    If `ordered`, documents keep the order of first appearance. Columns of `carry` come from the row
+    of the largest label. With `check`, rows of one document that contradict or repeat each other
+    fail.
     """
     setup = table.setup
     if setup.roles.subtopic is None or table.lists_subtopics:
         return lf
     score, label = pl.col(setup.roles.score), pl.col(setup.roles.label)
-    weights = [getattr(setup.roles, name) for name in ("weight", "propensity", "stratum", "inclusion")]
+    weights = [
+        getattr(setup.roles, name) for name in ("weight", "propensity", "stratum", "inclusion")
+    ]
     own = [*weights, *(name for name in setup.roles.properties if name in table.schema)]
     known = (*table.key_of_documents, setup.roles.score, setup.roles.label)
     best = label.fill_null(-float("inf")).arg_max()
-    found = {name: pl.col(name).get(best) for name in (*carry, *own) if name is not None and name not in known}
+    found = {
+        name: pl.col(name).get(best)
+        for name in (*carry, *own)
+        if name is not None and name not in known
+    }
     if ROW in table.schema:
         found[ROW] = pl.col(ROW).first()
     if setup.roles.label in table.schema:
@@ -35,7 +48,10 @@ def documents(
         if table.schema[setup.roles.label].is_float():
             largest = pl.when(table.label.is_finite().all()).then(largest).otherwise(float("nan"))
         found[setup.roles.label] = largest
-    flags = {"#repeated subtopic": table.subtopic.n_unique() < pl.len(), "#two scores": score.n_unique() > 1}
+    flags = {
+        "#repeated subtopic": table.subtopic.n_unique() < pl.len(),
+        "#two scores": score.n_unique() > 1,
+    }
     found |= flags if check else {}
     groups = lf.group_by(table.key_of_documents, maintain_order=ordered or table.needs_row)
     rows = groups.agg(score.first(), **found)
@@ -57,7 +73,11 @@ def row_faults(table: Columns) -> list[Fault]:
     twice = pl.len().over(*key, setup.roles.subtopic) > 1
     differ = pl.col(setup.roles.score).n_unique().over(*key) > 1
     two_scores = Fault("two scores", setup.roles.score, differ, setup)
-    return [Fault("repeated subtopic", setup.roles.subtopic, twice, setup), two_scores, *weight_faults(table)]
+    return [
+        Fault("repeated subtopic", setup.roles.subtopic, twice, setup),
+        two_scores,
+        *weight_faults(table),
+    ]
 
 
 def weight_faults(table: Columns) -> list[Fault]:

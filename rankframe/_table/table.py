@@ -18,7 +18,8 @@ R = TypeVar("R")
 class Whole:
     """Facts of a whole table that its parts do not show.
 
-    The largest label, by the column of scores on whose ranking it may depend; and the runs, in a set if they have no order.
+    The largest label, by the column of scores on whose ranking it may depend; and the runs, in a
+    set if they have no order.
     """
 
     largest_labels: Mapping[str, float] | None = None
@@ -31,7 +32,8 @@ def unchanged(found: pl.DataFrame) -> Any:
 
 
 OfPart: TypeAlias = "Callable[[Table[Any]], pl.DataFrame]"
-"""A function of a part of a table, with whole queries; for other processes, one that can be pickled."""
+"""A function of a part of a table, with whole queries; for other processes, one that can be
+pickled."""
 
 
 class Parts(Protocol):
@@ -43,7 +45,9 @@ class Parts(Protocol):
         ...
 
     def each(self, work: OfPart) -> pl.DataFrame:
-        """The results of the function of each part, together; they must be few enough for the memory."""
+        """The results of the function of each part, together; they must be few enough for the
+        memory.
+        """
         ...
 
     def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
@@ -111,8 +115,12 @@ def refuse_same_name(name: str, n: int, where: str = "") -> None:
         raise InvalidData(f"{where}{n} columns are named {name!r}; give each a name of its own")
 
 
-def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column") -> None:
+def refuse_names(
+    names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column"
+) -> None:
     """Refuse a column of a result that would have the name of another one."""
     for name in names:
         if name in taken:
-            raise InvalidOption(f"the result would have a second column {name!r}, which {where} has; ", advice)
+            raise InvalidOption(
+                f"the result would have a second column {name!r}, which {where} has; ", advice
+            )

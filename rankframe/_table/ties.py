@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "last", "expected", "error", "trec_eval"]
+Ties: TypeAlias = Literal[
+    "doc_desc", "doc_asc", "order", "best", "worst", "last", "expected", "error", "trec_eval"
+]
 
 
 class TieKey(NamedTuple):
@@ -22,7 +24,8 @@ class TieKey(NamedTuple):
     falling
         Whether the largest value comes first.
     value
-        The value that is compared, of the label (the least for a document that nobody judged) or of the id.
+        The value that is compared, of the label (the least for a document that nobody judged) or of
+        the id.
     """
 
     of: Literal["label", "document"]
@@ -32,14 +35,16 @@ class TieKey(NamedTuple):
 
 @dataclass(frozen=True)
 class TieRule:
-    """How documents with equal scores count; where its keys leave documents equal, they stay in the order of the rows.
+    """How documents with equal scores count; where its keys leave documents equal, they stay in the
+    order of the rows.
 
     Attributes
     ----------
     says
         Its effect, as a clause.
     keys
-        The keys that order documents with equal scores, which also decide which of them a cut at a depth keeps.
+        The keys that order documents with equal scores, which also decide which of them a cut at a
+        depth keeps.
     needs_document
         Whether the table must have a column of documents.
     as_text
@@ -71,7 +76,9 @@ class TieRule:
         return any(key.of == "document" for key in self.keys)
 
     def by_row(self, *, documents: bool) -> bool:
-        """Whether the order of rows changes metrics of a table with, or without, a column of documents."""
+        """Whether the order of rows changes metrics of a table with, or without, a column of
+        documents.
+        """
         ordered = self.by_label or (documents and self.by_document)
         return not (ordered or self.averages or self.refuses or self.shares)
 

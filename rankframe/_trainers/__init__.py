@@ -1,1 +1,3 @@
-"""Hooks that boosters and neural trainers call between their steps, and an accumulator of batches."""
+"""Hooks that boosters and neural trainers call between their steps, and an accumulator of
+batches.
+"""

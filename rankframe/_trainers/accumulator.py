@@ -14,10 +14,11 @@ from .means import MetricMeans
 
 
 class Accumulator:
-    """Metrics over all batches of scores, with the methods `update`, `compute` and `reset` of a torchmetrics metric.
+    """Metrics over all batches of scores, with the methods `update`, `compute` and `reset` of a
+    torchmetrics metric.
 
-    It needs no PyTorch, takes its tensors on any device, and gives the same values as ``df.rank`` on the table of all rows.
-    The rows of a query may come in several batches, in any order.
+    It needs no PyTorch, takes its tensors on any device, and gives the same values as ``df.rank``
+    on the table of all rows. The rows of a query may come in several batches, in any order.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class Accumulator:
     Raises
     ------
     UnknownMetric, InvalidOption
-        If a text names no metric, or an option is out of its range. The constructor raises them, not `update`.
+        If a text names no metric, or an option is out of its range. The constructor raises them,
+        not `update`.
 
     Examples
     --------
@@ -50,28 +52,39 @@ class Accumulator:
     @called_by_users
     def __init__(self, *metrics: Request, **options: object) -> None:
         self._means = MetricMeans.of(Accumulator, metrics, options, table=False)
-        self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
+        self._means.check(
+            pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64})
+        )
         self._batches: list[pl.DataFrame] = []
         self._numbered = 0  # the number of unnamed queries so far
 
     @called_by_users
     def update(
-        self, scores: object, labels: object, query: object = None, *, doc: object = None, mask: object = None
+        self,
+        scores: object,
+        labels: object,
+        query: object = None,
+        *,
+        doc: object = None,
+        mask: object = None,
     ) -> None:
         """Add a batch.
 
         Parameters
         ----------
         scores, labels
-            Numbers of the documents: tensors, arrays, Series or lists of one shape. Either of one dimension, a number per
-            document; or of two, a row per query and a column per document. A label of NaN is refused; null in a Series is
-            a document that nobody judged, or one that was not retrieved.
+            Numbers of the documents: tensors, arrays, Series or lists of one shape. Either of one
+            dimension, a number per document; or of two, a row per query and a column per document.
+            A label of NaN is refused; null in a Series is a document that nobody judged, or one
+            that was not retrieved.
         query
-            The query of each document or, in two dimensions, of each row: whole numbers or texts, or one for the whole
-            batch. ``None`` in two dimensions: each row is a query that no other batch has.
+            The query of each document or, in two dimensions, of each row: whole numbers or texts,
+            or one for the whole batch. ``None`` in two dimensions: each row is a query that no
+            other batch has.
         doc
-            The ids of the documents, in the shape of the scores, by which ties are ordered. ``None``: ties keep the
-            order in which documents were added. Either all batches have ids, or none.
+            The ids of the documents, in the shape of the scores, by which ties are ordered.
+            ``None``: ties keep the order in which documents were added. Either all batches have
+            ids, or none.
         mask
             True for documents that count, in the shape of the scores; false for padding.
 
@@ -82,13 +95,21 @@ class Accumulator:
         """
         use_polars()
         columns = {"score": array_of(scores, "scores"), "label": array_of(labels, "labels")}
-        columns |= {name: array_of(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
+        columns |= {
+            name: array_of(x, name)
+            for name, x in {"doc_id": doc, "mask": mask}.items()
+            if x is not None
+        }
         shape = columns["score"].shape
         if len(shape) not in (1, 2) or any(x.shape != shape for x in columns.values()):
             shapes = ", ".join(f"{name} {x.shape}" for name, x in columns.items())
-            raise InvalidData(f"the shapes are {shapes}; give all one shape, of one or two dimensions")
+            raise InvalidData(
+                f"the shapes are {shapes}; give all one shape, of one or two dimensions"
+            )
         columns = {"query_id": self._queries(query, shape), **columns}
-        found = [column_of(name, x) for name, x in columns.items()]  # ids of all batches have one type
+        found = [
+            column_of(name, x) for name, x in columns.items()
+        ]  # ids of all batches have one type
         rows = pl.DataFrame([x.cast(pl.Int64) if x.dtype.is_integer() else x for x in found])
         if mask is not None:
             rows = rows.filter(pl.col("mask").cast(pl.Boolean)).drop("mask")
@@ -99,39 +120,59 @@ class Accumulator:
         if rows.is_empty():
             return
         if self._batches and rows.schema != self._batches[0].schema:
-            now, before = (", ".join(f"{x} ({y})" for x, y in z.schema.items()) for z in (rows, self._batches[0]))
-            raise InvalidData(f"this batch has {now}; those before have {before}. Give ids of one kind")
+            now, before = (
+                ", ".join(f"{x} ({y})" for x, y in z.schema.items())
+                for z in (rows, self._batches[0])
+            )
+            raise InvalidData(
+                f"this batch has {now}; those before have {before}. Give ids of one kind"
+            )
         self._batches.append(rows)
         if query is None:
             self._numbered += shape[0]
 
     def _queries(self, query: object, shape: tuple[int, ...]) -> Array:
         """The query of each document."""
-        if (query is None and len(shape) == 1) or (self._batches and (query is None) != (self._numbered > 0)):
-            raise InvalidOption("either all batches name their queries by `query`, or none, each a row per query")
-        ids = np.arange(shape[0]) + self._numbered if query is None else array_of(query, "query").reshape(-1)
+        if (query is None and len(shape) == 1) or (
+            self._batches and (query is None) != (self._numbered > 0)
+        ):
+            raise InvalidOption(
+                "either all batches name their queries by `query`, or none, each a row per query"
+            )
+        ids = (
+            np.arange(shape[0]) + self._numbered
+            if query is None
+            else array_of(query, "query").reshape(-1)
+        )
         if len(ids) not in (1, shape[0]):
-            raise InvalidData(f"{len(ids)} queries for {shape[0]} rows; give one for each, or one for the batch")
+            raise InvalidData(
+                f"{len(ids)} queries for {shape[0]} rows; give one for each, or one for the batch"
+            )
         return np.repeat(ids, int(np.prod(shape)) // max(len(ids), 1))
 
     @called_by_users
     def per_query(self) -> pl.DataFrame:
-        """The values of each query of the batches so far: ``query_id`` and a Float64 column per metric.
+        """The values of each query of the batches so far: ``query_id`` and a Float64 column per
+        metric.
 
         Raises
         ------
         InvalidData
-            If there was no batch, a score is NaN, a label infinite, or a document is twice in a query.
+            If there was no batch, a score is NaN, a label infinite, or a document is twice in a
+            query.
         """
         if not self._batches:
-            raise InvalidData("there are no scores yet; call update(scores, labels, query=queries) before")
+            raise InvalidData(
+                "there are no scores yet; call update(scores, labels, query=queries) before"
+            )
         if len(self._batches) > 1:
             self._batches = [pl.concat(self._batches)]
         return self._means.per_query(self._batches[0])
 
     @called_by_users
     def compute(self) -> dict[str, float]:
-        """The means over the queries of the batches so far, by the metrics' texts; the batches stay.
+        """The means over the queries of the batches so far, by the metrics' texts; the batches
+        stay.
 
         Raises
         ------

@@ -1,4 +1,6 @@
-"""The metrics in LightGBM, XGBoost and CatBoost: one object that evaluates predictions, and what each booster passes."""
+"""The metrics in LightGBM, XGBoost and CatBoost: one object that evaluates predictions, and what
+each booster passes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ OTHER_ROWS = -1.0
 
 @called_by_users
 def lightgbm_metric(*metrics: Request, table: object = None, **options: object) -> LightGBMMetric:
-    """The metrics for LightGBM: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
+    """The metrics for LightGBM: ``feval`` of ``lightgbm.train``, ``eval_metric`` of
+    ``LGBMRanker.fit``.
 
     Set ``metric="None"`` among LightGBM's parameters, so that only these metrics stop the training.
 
@@ -35,27 +38,31 @@ def lightgbm_metric(*metrics: Request, table: object = None, **options: object) 
     *metrics
         Texts and functions, as for ``df.rank.evaluate``.
     table
-        The evaluation set as a Polars or pandas frame: first the rows of the Dataset, in its order, and below them the
-        rows without a prediction, such as relevant documents that the first stage missed. It has the ids of documents,
-        which order ties. ``None`` for the Dataset's own labels and groups; ties then keep the order of the rows.
+        The evaluation set as a Polars or pandas frame: first the rows of the Dataset, in its order,
+        and below them the rows without a prediction, such as relevant documents that the first
+        stage missed. It has the ids of documents, which order ties. ``None`` for the Dataset's own
+        labels and groups; ties then keep the order of the rows.
     **options
-        Policies, as for ``df.rank.on``: ``convention``, ``ties``, ``relevant``, ``no_relevant`` ...; and, with `table`,
-        names of its columns.
+        Policies, as for ``df.rank.on``: ``convention``, ``ties``, ``relevant``, ``no_relevant``
+        ...; and, with `table`, names of its columns.
 
     Returns
     -------
-    A function. LightGBM calls it with the predictions and the Dataset, or with labels, predictions, weights and group
-    sizes. It returns a name, the metric's mean over the queries and whether higher is better; a list of these for
-    several metrics. The name is the metric's text with ``_rankframe`` behind it, since LightGBM's own ``ndcg@10`` is
-    another number, and with ``=`` in place of ``:``. Weights of rows weigh the mean: a query weighs as much as its rows do on average (in LightGBM's own
-    nDCG, queries without gain weigh 1).
+    A function. LightGBM calls it with the predictions and the Dataset, or with labels, predictions,
+    weights and group sizes. It returns a name, the metric's mean over the queries and whether
+    higher is better; a list of these for several metrics. The name is the metric's text with
+    ``_rankframe`` behind it, since LightGBM's own ``ndcg@10`` is another number, and with ``=`` in
+    place of ``:``. Weights of rows weigh the mean: a query weighs as much as its rows do on average
+    (in LightGBM's own nDCG, queries without gain weigh 1).
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn
-        If a text names no metric, an option is out of its range, or `table` lacks a column: raised before the training.
+        If a text names no metric, an option is out of its range, or `table` lacks a column: raised
+        before the training.
     InvalidData
-        During the training, if the Dataset has no groups, its rows are not those of `table`, or no query has a value.
+        During the training, if the Dataset has no groups, its rows are not those of `table`, or no
+        query has a value.
 
     Examples
     --------
@@ -65,41 +72,48 @@ def lightgbm_metric(*metrics: Request, table: object = None, **options: object) 
     >>> metric(labels, predictions, None, group)
     [('ndcg@10_rankframe', 0.6309297535714574, True), ('rr_rankframe', 0.5, True)]
     """
-    return LightGBMMetric(MetricMeans.of(lightgbm_metric, metrics, options, table=table is not None), table)
+    return LightGBMMetric(
+        MetricMeans.of(lightgbm_metric, metrics, options, table=table is not None), table
+    )
 
 
 @called_by_users
 def xgboost_metric(*metrics: Request, table: object = None, **options: object) -> XGBoostMetric:
     """The metrics for XGBoost: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
 
-    Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated.
-    Say which way is better, ``xgboost.callback.EarlyStopping(rounds=30, maximize=True)``: XGBoost guesses from the name
-    otherwise, and takes ``rr`` and ``recall`` for losses.
+    Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics
+    are evaluated. Say which way is better, ``xgboost.callback.EarlyStopping(rounds=30,
+    maximize=True)``: XGBoost guesses from the name otherwise, and takes ``rr`` and ``recall`` for
+    losses.
 
     Parameters
     ----------
     *metrics
         Texts and functions, as for ``df.rank.evaluate``.
     table
-        The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of the DMatrix, in its order.
+        The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of the
+        DMatrix, in its order.
     **options
         Policies, as for ``df.rank.on``; and, with `table`, names of its columns.
 
     Returns
     -------
-    A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It returns the metric's
-    name and its mean over the queries; a list of these for several metrics. The name is the text of the metric with
-    ``_rankframe`` behind it, since XGBoost's own ``ndcg@10`` is another number, and with ``=`` in place of ``:``, which
-    ends a name in XGBoost. Weights of the queries weigh the mean (in XGBoost's own nDCG, the weights of queries without
+    A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It
+    returns the metric's name and its mean over the queries; a list of these for several metrics.
+    The name is the text of the metric with ``_rankframe`` behind it, since XGBoost's own
+    ``ndcg@10`` is another number, and with ``=`` in place of ``:``, which ends a name in XGBoost.
+    Weights of the queries weigh the mean (in XGBoost's own nDCG, the weights of queries without
     gain are 1). XGBoost rounds the returned values to six decimals.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn
-        If a text names no metric, an option is out of its range, or `table` lacks a column: raised before the training.
+        If a text names no metric, an option is out of its range, or `table` lacks a column: raised
+        before the training.
     InvalidData
-        During the training, if the DMatrix has no groups, its rows are not those of `table`, or no query has a value;
-        or if an ``XGBRanker`` calls the function, which passes one query at a time, and no DMatrix.
+        During the training, if the DMatrix has no groups, its rows are not those of `table`, or no
+        query has a value; or if an ``XGBRanker`` calls the function, which passes one query at a
+        time, and no DMatrix.
 
     Examples
     --------
@@ -116,47 +130,57 @@ def xgboost_metric(*metrics: Request, table: object = None, **options: object) -
     >>> rf.xgboost_metric("ndcg@10", no_relevant="null")(np.array([0.9, 0.1, 0.5, 0.4]), Matrix())
     ('ndcg@10_rankframe', 0.6309297535714574)
     """
-    return XGBoostMetric(MetricMeans.of(xgboost_metric, metrics, options, table=table is not None), table)
+    return XGBoostMetric(
+        MetricMeans.of(xgboost_metric, metrics, options, table=table is not None), table
+    )
 
 
 @called_by_users
 def catboost_callback(
-    *metrics: Request, pool: Any, table: object = None, patience: Cutoff | None = None, **options: object
+    *metrics: Request,
+    pool: Any,
+    table: object = None,
+    patience: Cutoff | None = None,
+    **options: object,
 ) -> CatBoostCallback:
     """The metrics of a Pool after each iteration of CatBoost, which can stop the training.
 
-    CatBoost passes predictions only to its ``eval_metric``, and without groups. So pass the callback twice:
-    ``CatBoostRanker(eval_metric=callback)``, and ``model.fit(train, eval_set=pool, callbacks=[callback])``. The groups
-    are those of `pool`. CatBoost's own ``early_stopping_rounds`` and ``use_best_model`` use the first metric.
+    CatBoost passes predictions only to its ``eval_metric``, and without groups. So pass the
+    callback twice: ``CatBoostRanker(eval_metric=callback)``, and ``model.fit(train, eval_set=pool,
+    callbacks=[callback])``. The groups are those of `pool`. CatBoost's own
+    ``early_stopping_rounds`` and ``use_best_model`` use the first metric.
 
     Parameters
     ----------
     *metrics
-        Texts and functions, as for ``df.rank.evaluate``. CatBoost prints the first one and chooses the best model by
-        it.
+        Texts and functions, as for ``df.rank.evaluate``. CatBoost prints the first one and chooses
+        the best model by it.
     pool
         The ``catboost.Pool`` that is the ``eval_set`` of the training, with group ids.
     table
-        The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of `pool`, in its order.
+        The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of `pool`, in
+        its order.
     patience
-        Stop when the first metric has not improved for this number of iterations. ``None``: CatBoost's own options
-        decide.
+        Stop when the first metric has not improved for this number of iterations. ``None``:
+        CatBoost's own options decide.
     **options
         Policies, as for ``df.rank.on``; and, with `table`, names of its columns.
 
     Returns
     -------
-    An object with CatBoost's methods of a metric and of a callback. ``history`` has the mean of each metric after each
-    evaluation, by the metric's text; ``best_iteration`` is the number of the iteration, from 0 on, that is best by the
-    first metric. Queries weigh alike, since a Pool does not tell the weights of its groups. CatBoost also calls its
-    metric for the training rows, for which the callback returns -1.
+    An object with CatBoost's methods of a metric and of a callback. ``history`` has the mean of
+    each metric after each evaluation, by the metric's text; ``best_iteration`` is the number of the
+    iteration, from 0 on, that is best by the first metric. Queries weigh alike, since a Pool does
+    not tell the weights of its groups. CatBoost also calls its metric for the training rows, for
+    which the callback returns -1.
 
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        If a text names no metric, an option is out of its range, `pool` has no groups, or `table` lacks its rows:
-        raised before the training. During the training CatBoost raises its own ``CatBoostError`` with rankframe's
-        message if the callback is not its ``eval_metric``, or `pool` not its ``eval_set``.
+        If a text names no metric, an option is out of its range, `pool` has no groups, or `table`
+        lacks its rows: raised before the training. During the training CatBoost raises its own
+        ``CatBoostError`` with rankframe's message if the callback is not its ``eval_metric``, or
+        `pool` not its ``eval_set``.
 
     Examples
     --------
@@ -184,7 +208,8 @@ def catboost_callback(
 class BoosterMetric:
     """Metrics of the predictions of a booster; each subclass reads what one booster passes.
 
-    A table, if the user gives one, has the ids of the rows, and documents that the first stage missed.
+    A table, if the user gives one, has the ids of the rows, and documents that the first stage
+    missed.
     """
 
     call: ClassVar[str]
@@ -195,7 +220,9 @@ class BoosterMetric:
     def __init__(self, means: MetricMeans, table: object) -> None:
         roles = means.setup.roles
         self._means, self._first = means, means.calls[0]
-        self._table = None if table is None else own_columns(table, means.columns - {roles.score}, "table")
+        self._table = (
+            None if table is None else own_columns(table, means.columns - {roles.score}, "table")
+        )
         own = pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64})
         means.check(own if self._table is None else self._table)
 
@@ -209,42 +236,71 @@ class BoosterMetric:
     def __repr__(self) -> str:
         return f"{self.call}({', '.join(map(repr, self._means.names))})"
 
-    def _evaluate(self, predictions: object, labels: Array, sizes: Array, weights: object = None) -> dict[str, float]:
-        """The metrics' means by their texts, under the predictions; labels, sizes of groups and weights are of the rows."""
+    def _evaluate(
+        self, predictions: object, labels: Array, sizes: Array, weights: object = None
+    ) -> dict[str, float]:
+        """The metrics' means by their texts, under the predictions; labels, sizes of groups and
+        weights are of the rows.
+        """
         use_polars()
         sizes, roles = sizes[sizes > 0], self._means.setup.roles
         frame, scores = self._rows(labels, sizes), np.asarray(predictions, np.float64).reshape(-1)
         if len(scores) != len(labels):
-            raise InvalidData(f"{len(scores)} predictions for {len(labels)} rows; give one for each row")
+            raise InvalidData(
+                f"{len(scores)} predictions for {len(labels)} rows; give one for each row"
+            )
         columns = {roles.score: scores}
         if weights is not None:
             sums = np.add.reduceat(np.asarray(weights, np.float64), np.cumsum(sizes) - sizes)
             columns["#weight"] = np.repeat(sums / sizes, sizes)
         below = frame.height - len(labels)
-        frame = frame.with_columns(pl.Series(name, x).extend_constant(None, below) for name, x in columns.items())
+        frame = frame.with_columns(
+            pl.Series(name, x).extend_constant(None, below) for name, x in columns.items()
+        )
         queries = frame.group_by(roles.query, maintain_order=True)
-        weight = None if weights is None else queries.agg(pl.col("#weight").drop_nulls().first().fill_null(1.0))
-        return self._means.over(self._means.per_query(frame), None if weight is None else weight["#weight"])
+        weight = (
+            None
+            if weights is None
+            else queries.agg(pl.col("#weight").drop_nulls().first().fill_null(1.0))
+        )
+        return self._means.over(
+            self._means.per_query(frame), None if weight is None else weight["#weight"]
+        )
 
     def _rows(self, labels: Array, sizes: Array) -> pl.DataFrame:
-        """The table of the rows; refuse labels and groups that differ from the first rows of the user's table."""
+        """The table of the rows; refuse labels and groups that differ from the first rows of the
+        user's table.
+        """
         if sizes.sum() != len(labels):
-            raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
+            raise InvalidData(
+                f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels"
+            )
         table, roles = self._table, self._means.setup.roles
         if table is None:
             query = np.repeat(np.arange(len(sizes)), sizes)
             return pl.DataFrame({"query_id": query, "label": labels.astype(np.float64)})
-        order = "first come the trainer's rows, in its order, and below them those without a prediction"
+        order = (
+            "first come the trainer's rows, in its order, and below them those without a prediction"
+        )
         if len(labels) > table.height:
-            raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
+            raise InvalidData(
+                f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}"
+            )
         own = table.head(len(labels))
-        wrong = np.flatnonzero(own[roles.label].cast(pl.Float32).to_numpy() != labels.astype(np.float32))
+        wrong = np.flatnonzero(
+            own[roles.label].cast(pl.Float32).to_numpy() != labels.astype(np.float32)
+        )
         for row in wrong[:1]:
-            given = f"has the label {own[roles.label][int(row)]!r}, and that of the trainer {labels[row]:g}"
+            given = (
+                f"has the label {own[roles.label][int(row)]!r}, and that of the trainer "
+                f"{labels[row]:g}"
+            )
             raise InvalidData(f"row {row} of `table` {given}; {order}")
         runs = own.select(pl.struct(roles.query).rle_id()).to_series().to_numpy()
         for row in np.flatnonzero(runs != np.repeat(np.arange(len(sizes)), sizes))[:1]:
-            raise InvalidData(f"row {row} of `table` begins or continues a query where no group does so; {order}")
+            raise InvalidData(
+                f"row {row} of `table` begins or continues a query where no group does so; {order}"
+            )
         return table
 
 
@@ -260,9 +316,16 @@ class LightGBMMetric(BoosterMetric):
         """The metrics; LightGBM passes weights and groups because it counts four parameters."""
         labels, predictions = first, second
         if hasattr(second, "get_group"):
-            labels, predictions, weight, group = second.get_label(), first, second.get_weight(), second.get_group()
+            labels, predictions, weight, group = (
+                second.get_label(),
+                first,
+                second.get_weight(),
+                second.get_group(),
+            )
         means = self._evaluate(predictions, np.asarray(labels), self._groups(group), weight)
-        return one_or_all([(logged(x.text), means[x.text], x.higher_is_better) for x in self._means.calls])
+        return one_or_all(
+            [(logged(x.text), means[x.text], x.higher_is_better) for x in self._means.calls]
+        )
 
 
 class XGBoostMetric(BoosterMetric):
@@ -275,7 +338,9 @@ class XGBoostMetric(BoosterMetric):
     def __call__(self, predictions: object, matrix: Any) -> OneOrAll[tuple[str, float]]:
         """The metrics."""
         if not hasattr(matrix, "get_uint_info"):
-            instead = "XGBRanker passes each query alone; write xgboost.train(..., custom_metric=...)"
+            instead = (
+                "XGBRanker passes each query alone; write xgboost.train(..., custom_metric=...)"
+            )
             raise InvalidData(f"{type(matrix).__name__} is no DMatrix; {instead}")
         ends = np.asarray(matrix.get_uint_info("group_ptr")).astype(np.int64)
         sizes, weights = self._groups(np.diff(ends)), np.asarray(matrix.get_weight())
@@ -286,14 +351,16 @@ class XGBoostMetric(BoosterMetric):
 
 
 class CatBoostCallback(BoosterMetric):
-    """Metrics of a Pool with CatBoost's methods of a metric and a callback; :func:`catboost_callback` makes it.
+    """Metrics of a Pool with CatBoost's methods of a metric and a callback;
+    :func:`catboost_callback` makes it.
 
     Attributes
     ----------
     history
         The mean of each metric after each evaluation, by the metric's text.
     best_iteration
-        The number of the iteration, from 0 on, with the best value of the first metric; ``None`` before the first.
+        The number of the iteration, from 0 on, with the best value of the first metric; ``None``
+        before the first.
     """
 
     call = "catboost_callback"
@@ -312,7 +379,9 @@ class CatBoostCallback(BoosterMetric):
         self._patience, self._latest = patience, dict[str, float]()
         self._start()
 
-    def __deepcopy__(self, memo: object) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
+    def __deepcopy__(
+        self, memo: object
+    ) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
         return self
 
     def _start(self) -> None:
@@ -328,9 +397,13 @@ class CatBoostCallback(BoosterMetric):
         """False: CatBoost then passes all rows at once."""
         return False
 
-    def evaluate(self, approxes: Sequence[object], target: object, weight: object) -> tuple[float, float]:
+    def evaluate(
+        self, approxes: Sequence[object], target: object, weight: object
+    ) -> tuple[float, float]:
         """The first metric under the predictions for the pool, and the weight 1."""
-        if not np.array_equal(np.asarray(target, np.float32), self._labels.astype(np.float32)):  # as CatBoost has
+        if not np.array_equal(
+            np.asarray(target, np.float32), self._labels.astype(np.float32)
+        ):  # as CatBoost has
             return OTHER_ROWS, 1.0
         self._latest = self._evaluate(approxes[0], self._labels, self._sizes)
         return self._latest[self._first.text], 1.0
@@ -351,7 +424,10 @@ class CatBoostCallback(BoosterMetric):
             if name == self._first.text and better > self._best:
                 self.best_iteration, self._best = info.iteration - 1, better
         if self.best_iteration is None:
-            both = "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this callback and its pool"
+            both = (
+                "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this "
+                "callback and its pool"
+            )
             says = "CatBoost shows predictions to its metric alone, and showed none for `pool`"
             raise InvalidOption(f"{says}; write {both}")
         return self._patience is None or info.iteration - 1 - self.best_iteration < self._patience
@@ -360,7 +436,8 @@ class CatBoostCallback(BoosterMetric):
 def logged(text: str) -> str:
     """The name under which a booster logs a metric: none of its own ends so.
 
-    It starts with the metric's, since XGBoost maximizes what starts with ndcg, map, pre or auc; a colon ends a name there.
+    It starts with the metric's, since XGBoost maximizes what starts with ndcg, map, pre or auc; a
+    colon ends a name there.
     """
     return f"{text.replace(':', '=')}_rankframe"
 

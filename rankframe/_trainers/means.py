@@ -1,4 +1,6 @@
-"""Metrics under policies, as means over the queries of a table, and what users and trainers give, for all hooks."""
+"""Metrics under policies, as means over the queries of a table, and what users and trainers give,
+for all hooks.
+"""
 
 from __future__ import annotations
 
@@ -41,19 +43,32 @@ class MetricMeans:
 
     @classmethod
     def of(
-        cls, caller: Callable[..., object], metrics: Sequence[Request], options: dict[str, object], *, table: bool
+        cls,
+        caller: Callable[..., object],
+        metrics: Sequence[Request],
+        options: dict[str, object],
+        *,
+        table: bool,
     ) -> MetricMeans:
-        """Check the metrics and options given to a hook; without a `table`, refuse names of columns."""
+        """Check the metrics and options given to a hook; without a `table`, refuse names of
+        columns.
+        """
         setup = bound(options, caller)
         if options.get("rank") is not None:
             given = shown(options["rank"])
-            raise InvalidOption(f"rank={given}: {caller.__name__} ranks by the scores of the trainer; leave it out")
+            raise InvalidOption(
+                f"rank={given}: {caller.__name__} ranks by the scores of the trainer; leave it out"
+            )
         named = [name for name in (*ROLES, "names") if options.get(name) not in (None, ...)]
         if named and not table:
             given = f"{named[0]}={shown(options[named[0]])}"
-            raise InvalidOption(f"{given} names a column, and {caller.__name__} was given no table; leave it out")
+            raise InvalidOption(
+                f"{given} names a column, and {caller.__name__} was given no table; leave it out"
+            )
         if not metrics:
-            raise InvalidOption(f"no metric given; name at least one, as in {caller.__name__}('ndcg@10')")
+            raise InvalidOption(
+                f"no metric given; name at least one, as in {caller.__name__}('ndcg@10')"
+            )
         refuse_bounds(setup)
         return cls(tuple(averaged(metrics, "evaluate('ndcg@10')", of_rankings=True)), setup)
 
@@ -68,8 +83,12 @@ class MetricMeans:
         return call_of_verb(evaluate, *self.calls).columns(self.setup)
 
     def check(self, frame: pl.DataFrame) -> None:
-        """Refuse a table or policies for which the metrics are undefined, before there are scores."""
-        self.per_query(frame.head(0).with_columns(pl.lit(None, pl.Float64).alias(self.setup.roles.score)))
+        """Refuse a table or policies for which the metrics are undefined, before there are
+        scores.
+        """
+        self.per_query(
+            frame.head(0).with_columns(pl.lit(None, pl.Float64).alias(self.setup.roles.score))
+        )
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One row per query: the query columns and a column per metric."""
@@ -84,12 +103,18 @@ class MetricMeans:
         return values
 
     def over(self, per_query: pl.DataFrame, weights: pl.Series | None = None) -> dict[str, float]:
-        """The means of the queries' values, by the metrics' texts; `weights` has one number per query."""
+        """The means of the queries' values, by the metrics' texts; `weights` has one number per
+        query.
+        """
         weight = pl.lit(1.0) if weights is None else weights
         sums = added(per_query.lazy().with_columns(weight.alias("#weight")), self.calls, ())
-        means = sums.select(Mean.of(call).value(sums_of(call))["mean"].alias(call.text) for call in self.calls)
+        means = sums.select(
+            Mean.of(call).value(sums_of(call))["mean"].alias(call.text) for call in self.calls
+        )
         found: dict[str, float | None] = means.collect(engine="in-memory").row(0, named=True)
         for name, value in found.items():
             if value is None or math.isnan(value):
-                raise InvalidData(f"no query has a value of {name}, so there is no mean of the {per_query.height}")
+                raise InvalidData(
+                    f"no query has a value of {name}, so there is no mean of the {per_query.height}"
+                )
         return {name: value for name, value in found.items() if value is not None}

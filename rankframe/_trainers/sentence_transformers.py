@@ -47,27 +47,30 @@ def sentence_transformers_evaluator(
     write_csv: bool = True,
     **options: object,
 ) -> SearchEvaluator:
-    """The metrics of a search as an evaluator of sentence-transformers, with intervals and the values of each query.
+    """The metrics of a search as an evaluator of sentence-transformers, with intervals and the
+    values of each query.
 
-    It embeds queries and corpus with the model, takes the documents that are most similar to each query by the model's
-    own ``similarity``, and joins them with the judgments. Relevant documents that were not found count as missed.
+    It embeds queries and corpus with the model, takes the documents that are most similar to each
+    query by the model's own ``similarity``, and joins them with the judgments. Relevant documents
+    that were not found count as missed.
 
     Parameters
     ----------
     *metrics
-        Texts and functions, as for ``df.rank.evaluate``. The first is the ``primary_metric``, by which the trainer chooses
-        the best checkpoint.
+        Texts and functions, as for ``df.rank.evaluate``. The first is the ``primary_metric``, by
+        which the trainer chooses the best checkpoint.
     queries, corpus
         Texts by their ids.
     qrels
-        The judgments: a table with a query, a document and a label column, or a dictionary that has for each query the
-        relevant ids, or labels by ids: ``{"q1": {"d1", "d2"}, "q2": {"d3": 2, "d4": 1}}``. Judgments of other queries
-        are left out.
+        The judgments: a table with a query, a document and a label column, or a dictionary that has
+        for each query the relevant ids, or labels by ids: ``{"q1": {"d1", "d2"}, "q2": {"d3": 2,
+        "d4": 1}}``. Judgments of other queries are left out.
     top_k
-        How many documents are retrieved for each query. The tie rule, `ties`, decides which documents with equal
-        similarities at the end of the list are retrieved.
+        How many documents are retrieved for each query. The tie rule, `ties`, decides which
+        documents with equal similarities at the end of the list are retrieved.
     ci, interval, resamples, seed
-        The confidence and kind of the intervals of the means, as for ``df.rank.summarize``; ``ci=None`` for none.
+        The confidence and kind of the intervals of the means, as for ``df.rank.summarize``;
+        ``ci=None`` for none.
     batch_size
         How many texts the model embeds at once.
     chunk_size
@@ -75,32 +78,36 @@ def sentence_transformers_evaluator(
     name
         The prefix of the names of the metrics, and of the file.
     write_csv
-        Whether each evaluation adds a line to a file ``rankframe_evaluation_results.csv``, in the folder that the trainer
-        names.
+        Whether each evaluation adds a line to a file ``rankframe_evaluation_results.csv``, in the
+        folder that the trainer names.
     **options
         Policies, as for ``df.rank.on``; and names of the columns of `qrels`.
 
     Returns
     -------
-    An evaluator. Called with a model, it returns the means by the metrics' texts and, under ``"ndcg@10_ci_low"`` and
-    ``"ndcg@10_ci_high"``, the ends of their intervals; ``per_query`` is then the table of all queries, one row each, and
-    ``summary`` that of ``df.rank.summarize``.
+    An evaluator. Called with a model, it returns the means by the metrics' texts and, under
+    ``"ndcg@10_ci_low"`` and ``"ndcg@10_ci_high"``, the ends of their intervals; ``per_query`` is
+    then the table of all queries, one row each, and ``summary`` that of ``df.rank.summarize``.
 
     Raises
     ------
     MissingExtra
         If sentence-transformers is not installed.
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        If a text names no metric, an option is out of its range, or no query is judged: raised before the training.
+        If a text names no metric, an option is out of its range, or no query is judged: raised
+        before the training.
 
     Warns
     -----
     RankframeWarning
-        If nobody judged some of the queries, which are left out, or no judged document is in the corpus.
+        If nobody judged some of the queries, which are left out, or no judged document is in the
+        corpus.
     """
     for option, texts in (("queries", queries), ("corpus", corpus)):
         if not isinstance(texts, Mapping) or not texts:
-            raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
+            raise InvalidOption(
+                f"{option}={shown(texts)}: write a dictionary of texts by their ids"
+            )
     means = MetricMeans.of(sentence_transformers_evaluator, metrics, options, table=True)
     resampling = Resampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
@@ -109,7 +116,9 @@ def sentence_transformers_evaluator(
 
 
 class Retrieval(NamedTuple):
-    """How many documents are retrieved for each query, how many are embedded and compared at once, and the names of results."""
+    """How many documents are retrieved for each query, how many are embedded and compared at once,
+    and the names of results.
+    """
 
     top_k: int
     batch_size: int
@@ -132,7 +141,8 @@ class SearchEvaluator:
     Attributes
     ----------
     per_query, summary
-        The values of each query at the last evaluation, and their means and intervals; ``None`` before the first.
+        The values of each query at the last evaluation, and their means and intervals; ``None``
+        before the first.
     primary_metric, greater_is_better
         For the trainer: the key of the first metric's mean, and whether higher is better.
     """
@@ -149,10 +159,15 @@ class SearchEvaluator:
         super().__init__()
         setup = means.setup
         if setup.policies.ascending:
-            raise InvalidOption("ascending=True: a search takes the most similar documents; leave it out")
+            raise InvalidOption(
+                "ascending=True: a search takes the most similar documents; leave it out"
+            )
         query, doc = setup.roles.query, setup.roles.doc_name
         if len(query) != 1 or doc is None:
-            raise InvalidOption("name one column of queries and one of documents, which the search joins with `qrels`")
+            raise InvalidOption(
+                "name one column of queries and one of documents, which the search joins "
+                "with `qrels`"
+            )
         self._means, self._resampling = means, resampling
         self._query, self._doc = query[0], doc
         if isinstance(qrels, Mapping):
@@ -164,7 +179,11 @@ class SearchEvaluator:
         keys = [key for key in setup.policies.tie_rule.keys if key.of == "document"]
         if keys:  # the search keeps the first of equal similarities
             by = [key.value(pl.col("id")) for key in keys]
-            ids = pl.DataFrame({"id": ids}).sort(by, descending=[key.falling for key in keys])["id"].to_list()
+            ids = (
+                pl.DataFrame({"id": ids})
+                .sort(by, descending=[key.falling for key in keys])["id"]
+                .to_list()
+            )
         self._docs = pl.Series(self._doc, ids)
         self._corpus = [corpus[x] for x in ids]
         judged = self._judged(pl.Series(self._query, list(queries)))
@@ -178,12 +197,16 @@ class SearchEvaluator:
         self.summary: pl.DataFrame | None = None
 
     def _judged(self, queries: pl.Series) -> set[object]:
-        """The judged queries; refuse judgments that do not match the queries, documents or metrics."""
+        """The judged queries; refuse judgments that do not match the queries, documents or
+        metrics.
+        """
         of_queries, docs = queries.to_frame(), self._docs.to_frame()
         run = of_queries.join(docs.head(1), how="cross")
         there = self._qrels.select(name for name in run.columns if name in self._qrels.columns)
         if there.schema == run.schema:
-            found = there.join(of_queries, on=self._query, how="semi").join(docs, on=self._doc, how="semi")
+            found = there.join(of_queries, on=self._query, how="semi").join(
+                docs, on=self._doc, how="semi"
+            )
             run = pl.concat([run, found]).unique(maintain_order=True)
         run = run.with_columns(pl.lit(0.0).alias(self._means.setup.roles.score))
         judged = judge(in_memory(run, self._means.setup), self._qrels, judged_only="drop")
@@ -191,11 +214,19 @@ class SearchEvaluator:
         return set(judged[self._query])
 
     def __call__(
-        self, model: Model, output_path: str | None = None, epoch: int = -1, steps: int = -1, *_: object, **__: object
+        self,
+        model: Model,
+        output_path: str | None = None,
+        epoch: int = -1,
+        steps: int = -1,
+        *_: object,
+        **__: object,
     ) -> dict[str, float]:
         """The means and the ends of their intervals; the trainer calls it."""
         setup = self._means.setup
-        judged = judge(in_memory(self.search(model), setup, Whole()), self._qrels, judged_only="drop")
+        judged = judge(
+            in_memory(self.search(model), setup, Whole()), self._qrels, judged_only="drop"
+        )
         self.per_query = self._means.per_query(judged)
         found = self._means.over(self.per_query)
         summary = Summary(tuple(self._means.calls), setup, Runs(), (), None, self._resampling)
@@ -214,19 +245,30 @@ class SearchEvaluator:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"rankframe_evaluation_{self._prefix}results.csv"
         with path.open("a", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([row.values()] if file.tell() else [row.keys(), row.values()])
+            csv.writer(file).writerows(
+                [row.values()] if file.tell() else [row.keys(), row.values()]
+            )
 
     def search(self, model: Model) -> pl.DataFrame:
-        """The documents that are most similar to each query, with their similarity: a row per query and document."""
+        """The documents that are most similar to each query, with their similarity: a row per query
+        and document.
+        """
         of_queries = self._embedded(model, "query", self._texts)
         scores, docs = np.empty((len(self._texts), 0)), np.empty((len(self._texts), 0), np.int64)
         for start in range(0, len(self._corpus), self._search.chunk_size):
-            of_docs = self._embedded(model, "document", self._corpus[start : start + self._search.chunk_size])
+            of_docs = self._embedded(
+                model, "document", self._corpus[start : start + self._search.chunk_size]
+            )
             more = array_of(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
             if np.isnan(more).any():
-                raise InvalidData("the model's similarities are NaN, as after a step of the training that diverged")
+                raise InvalidData(
+                    "the model's similarities are NaN, as after a step of the training that "
+                    "diverged"
+                )
             scores = np.hstack([scores, more])
-            docs = np.hstack([docs, np.broadcast_to(np.arange(start, start + more.shape[1]), more.shape)])
+            docs = np.hstack(
+                [docs, np.broadcast_to(np.arange(start, start + more.shape[1]), more.shape)]
+            )
             best = np.array([first(row, self._search.top_k) for row in scores])
             scores, docs = np.take_along_axis(scores, best, 1), np.take_along_axis(docs, best, 1)
         queries = self._queries.gather(np.repeat(np.arange(len(docs)), docs.shape[1]))
@@ -236,7 +278,12 @@ class SearchEvaluator:
     def _embedded(self, model: Model, kind: str, texts: Sequence[object]) -> object:
         """The embeddings of texts; models before version 5 embed queries and documents alike."""
         encode = getattr(model, f"encode_{kind}", None) or model.encode
-        return encode(list(texts), batch_size=self._search.batch_size, show_progress_bar=False, convert_to_tensor=True)
+        return encode(
+            list(texts),
+            batch_size=self._search.batch_size,
+            show_progress_bar=False,
+            convert_to_tensor=True,
+        )
 
     def get_config_dict(self) -> dict[str, object]:
         """The settings of the evaluator for a model card."""
@@ -258,7 +305,9 @@ def evaluator_class() -> Any:
     try:
         import_module("sentence_transformers")
     except ImportError as error:
-        raise MissingExtra("sentence_transformers is not installed; write pip install sentence-transformers") from error
+        raise MissingExtra(
+            "sentence_transformers is not installed; write pip install sentence-transformers"
+        ) from error
     try:
         return import_module("sentence_transformers.base.evaluation").BaseEvaluator
     except ImportError:

@@ -1,1 +1,3 @@
-"""The words that formulas are written in: rankings and subtopics as expressions, and the columns they ask for."""
+"""The words that formulas are written in: rankings and subtopics as expressions, and the columns
+they ask for.
+"""

@@ -13,7 +13,17 @@ import polars as pl
 from .._support.floats import np
 from .._support.option_values import Range
 from .._support.polars_versions import exploded
-from .._table.background import SIZE, USER, History, Items, features_of, in_lists, place_in, unit_features, units
+from .._table.background import (
+    SIZE,
+    USER,
+    History,
+    Items,
+    features_of,
+    in_lists,
+    place_in,
+    unit_features,
+    units,
+)
 from .._table.policies import GREATEST
 from .._table.roles import ROLES
 from .._table.setup import Setup
@@ -42,7 +52,9 @@ def needed(x: T | None, what: str, **advice: object) -> T:
 
 
 class Context(ABC):
-    """The words of a ranking that read other tables, or columns other than the score and the label."""
+    """The words of a ranking that read other tables, or columns other than the score and the
+    label.
+    """
 
     rank: pl.Expr
     rows: Rows
@@ -76,7 +88,9 @@ class Context(ABC):
 
     @property
     def popularity(self) -> pl.Expr:
-        """The number of users who had the document before; null for one that is in no interaction."""
+        """The number of users who had the document before; null for one that is in no
+        interaction.
+        """
         return self.rows.gathered(self.history.counts[SIZE], self._past_item, b"popularity")
 
     @property
@@ -88,7 +102,9 @@ class Context(ABC):
     def _item(self, items: Items) -> pl.Expr:
         """The number of the document's row in the items; null for one that is not there."""
         place = partial(place_in, items.rows(self.doc)[self.doc])
-        return self.rows.column(pl.col(self.doc).map_batches(place, return_dtype=pl.UInt32), b"item")
+        return self.rows.column(
+            pl.col(self.doc).map_batches(place, return_dtype=pl.UInt32), b"item"
+        )
 
     @property
     def in_items(self) -> pl.Expr:
@@ -117,7 +133,9 @@ class Context(ABC):
 
     def of_popularity(self, values: Mapping[float, float]) -> pl.Expr:
         """The value for the popularity of each document; null for one that is in no interaction."""
-        return self.popularity.replace_strict([*values], [*values.values()], default=None, return_dtype=pl.Float64)
+        return self.popularity.replace_strict(
+            [*values], [*values.values()], default=None, return_dtype=pl.Float64
+        )
 
     def _names(self, role: str) -> tuple[str, ...]:
         """The columns' names of a role."""
@@ -136,9 +154,13 @@ class Context(ABC):
 
     @property
     def score(self) -> pl.Expr:
-        """The score of each document, the greatest being the best; null for a document that was not retrieved."""
+        """The score of each document, the greatest being the best; null for a document that was not
+        retrieved.
+        """
         score = self.columns_of("score")[0].cast(pl.Float64)
-        return pl.when(self.rank.is_not_null()).then(-score if self.setup.policies.ascending else score)
+        return pl.when(self.rank.is_not_null()).then(
+            -score if self.setup.policies.ascending else score
+        )
 
     @property
     def inclusion(self) -> pl.Expr:
@@ -146,13 +168,24 @@ class Context(ABC):
         return self.columns_of("inclusion")[0].cast(pl.Float64)
 
     def of_strata(self, judged: pl.Expr, relevant: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-        """How many documents of its stratum each judged one stands for; and the inferred precision down to its rank."""
-        columns = {"kind": self.columns_of("stratum")[0], "judged": judged, "relevant": relevant, "rank": self.rank}
-        return self.rows.mapped(stands_for, **columns), self.rows.mapped(inferred_precision, **columns)
+        """How many documents of its stratum each judged one stands for; and the inferred precision
+        down to its rank.
+        """
+        columns = {
+            "kind": self.columns_of("stratum")[0],
+            "judged": judged,
+            "relevant": relevant,
+            "rank": self.rank,
+        }
+        return self.rows.mapped(stands_for, **columns), self.rows.mapped(
+            inferred_precision, **columns
+        )
 
     @property
     def base_rank(self) -> pl.Expr:
-        """The rank by another score; null without one. Documents with equal scores stand as the tie rule says."""
+        """The rank by another score; null without one. Documents with equal scores stand as the tie
+        rule says.
+        """
         policies, base = self.setup.policies, self.columns_of("base")[0]
         rule, falls = policies.tie_rule, not policies.ascending
         is_nan = base.cast(pl.Float64).is_nan().fill_null(False)
@@ -162,12 +195,16 @@ class Context(ABC):
         if rule.refuses:
             tied = self.rows.along(base.is_duplicated()) & base.is_not_null()
             self.rows.refuse(
-                tied, "documents of a query share another score and ties='error' forbids it", of_label=False
+                tied,
+                "documents of a query share another score and ties='error' forbids it",
+                of_label=False,
             )
         if rule.shares:
             return self.rows.along(base.rank("max", descending=falls).cast(pl.Float64))
         among_ties = self.rows.column(place_among_ties(self.setup))
-        best_first = pl.int_range(pl.len()).sort_by(base, among_ties, descending=[falls, False], nulls_last=True)
+        best_first = pl.int_range(pl.len()).sort_by(
+            base, among_ties, descending=[falls, False], nulls_last=True
+        )
         place = self.rows.along(best_first.arg_sort().cast(pl.Float64))
         return pl.when(base.is_not_null()).then(place + 1)
 
@@ -186,22 +223,36 @@ class Context(ABC):
         return self.rows.mapped(has_kind, kind=self.category, listed=self.listed(k))
 
     def new_categories(self, k: int | None) -> pl.Expr:
-        """The number of the document's categories that no document above has, in the list down to `k`."""
+        """The number of the document's categories that no document above has, in the list down to
+        `k`.
+        """
         return self.rows.mapped(new_kinds, kind=self.category, listed=self.listed(k))
 
     def category_terms(self, weight: pl.Expr, k: int | None) -> pl.Expr:
-        """The term of each rank in the sum of w log2 w over categories, for the weights w of their documents so far."""
-        return self.rows.mapped(entropy_terms, kind=self.category, listed=self.listed(k), weight=weight)
+        """The term of each rank in the sum of w log2 w over categories, for the weights w of their
+        documents so far.
+        """
+        return self.rows.mapped(
+            entropy_terms, kind=self.category, listed=self.listed(k), weight=weight
+        )
 
     def calibration_error(self, weight: pl.Expr, k: int | None, alpha: float) -> pl.Expr:
-        """The divergence of the list's categories from the user's own; the same for all documents of a query."""
+        """The divergence of the list's categories from the user's own; the same for all documents
+        of a query.
+        """
         error = partial(calibration_error, profile=self.profile, alpha=alpha)
-        return self.rows.mapped(error, kind=self.category, listed=self.listed(k), user=self.user, weight=weight)
+        return self.rows.mapped(
+            error, kind=self.category, listed=self.listed(k), user=self.user, weight=weight
+        )
 
     def distances(self, k: int | None, distance: str) -> pl.Expr:
-        """The sum of the distances of each document from those above it, by their features, for the list down to `k`."""
+        """The sum of the distances of each document from those above it, by their features, for the
+        list down to `k`.
+        """
         listed = self.listed(k)
-        found = self.rows.mapped(partial(sums_of_distances, distance=distance), listed=listed, **self.features)
+        found = self.rows.mapped(
+            partial(sums_of_distances, distance=distance), listed=listed, **self.features
+        )
         says = "the features of a document are null, NaN, infinite, or lists of several lengths"
         self.rows.refuse(listed & found.is_nan(), says, of_label=False)
         return found
@@ -215,26 +266,47 @@ class Context(ABC):
         self._need_one_a_rank()
         return self.rows.mapped(partial(divergence, target=target), kind=kind)
 
-    def compared_shares(self, kind: pl.Expr, weight: pl.Expr, target: str | float, distance: str) -> pl.Expr:
-        """The distance of the kinds' shares of `weight` from a target; the same for all documents of a query."""
-        return self.rows.mapped(partial(compared_shares, target=target, distance=distance), kind=kind, weight=weight)
+    def compared_shares(
+        self, kind: pl.Expr, weight: pl.Expr, target: str | float, distance: str
+    ) -> pl.Expr:
+        """The distance of the kinds' shares of `weight` from a target; the same for all documents
+        of a query.
+        """
+        return self.rows.mapped(
+            partial(compared_shares, target=target, distance=distance), kind=kind, weight=weight
+        )
 
     @property
     def cost(self) -> pl.Expr:
-        """The cost of each document, such as the time to read it; null for one that was not retrieved and has none."""
+        """The cost of each document, such as the time to read it; null for one that was not
+        retrieved and has none.
+        """
         cost = self.columns_of("cost")[0].cast(pl.Float64)
         fit = ((cost > 0) & (cost <= GREATEST)).fill_null(False)
         says = (
-            f"a retrieved document has a cost that is null, NaN, not above 0 or beyond {GREATEST:g}; give each its cost"
+            "a retrieved document has a cost that is null, NaN, not above 0 or beyond "
+            f"{GREATEST:g}; give each its cost"
         )
         self.rows.refuse(self.rank.is_not_null() & ~fit, says, of_label=False)
         return cost
 
     def below_list(
-        self, goal: Wish, rate: Wish, gain: int, what: Literal["seen", "left"], state: Mapping[str, pl.Expr]
+        self,
+        goal: Wish,
+        rate: Wish,
+        gain: int,
+        what: Literal["seen", "left"],
+        state: Mapping[str, pl.Expr],
     ) -> pl.Expr:
-        """The sum of the probabilities to see the ranks below the list, or that to go on from the last, see `foraged`."""
-        options: dict[str, float | str] = {"gain": gain, "what": what, "goal": repr(goal), "rate": repr(rate)}
+        """The sum of the probabilities to see the ranks below the list, or that to go on from the
+        last, see `foraged`.
+        """
+        options: dict[str, float | str] = {
+            "gain": gain,
+            "what": what,
+            "goal": repr(goal),
+            "rate": repr(rate),
+        }
         function = partial(foraged, wishes=(goal, rate), **options)  # type: ignore[arg-type]
         return self.rows.largest(self.rows.mapped(function, **state))  # the same in all rows
 
@@ -248,20 +320,28 @@ class Context(ABC):
         """The number of items of the catalog."""
         items = self.setup.background.items
         if items is None:
-            raise LackingRole("the items of the catalog, or their number", items=Verbatim("catalog"))
+            raise LackingRole(
+                "the items of the catalog, or their number", items=Verbatim("catalog")
+            )
         return items if isinstance(items, int) else len(items.ids(self.doc))
 
     def weight_of_rank(self, weight: RankWeight) -> pl.Expr:
         """The weight of each rank: 1, 1 / log2(rank + 1), or p^(rank - 1) for a number p."""
         if weight == "log2":
             return 1 / (self.rank + 1).log(2)
-        return self.rank * 0 + 1.0 if isinstance(weight, str) else pl.lit(float(weight)) ** (self.rank - 1)
+        return (
+            self.rank * 0 + 1.0
+            if isinstance(weight, str)
+            else pl.lit(float(weight)) ** (self.rank - 1)
+        )
 
     @property
     def user(self) -> pl.Expr:
         """The number of the query's user in the interactions; null for one without any."""
         history = self._past_of_users
-        found = pl.struct(history.key).map_batches(history.user_of, return_dtype=pl.get_index_type())
+        found = pl.struct(history.key).map_batches(
+            history.user_of, return_dtype=pl.get_index_type()
+        )
         return self.rows.column(found, b"user")
 
     @property
@@ -274,26 +354,41 @@ class Context(ABC):
     def _items_with(self, role: str) -> tuple[Items, tuple[str, ...]]:
         """The items, a frame that has the columns of a role, and the names of these."""
         items, names = self.setup.background.items, self._names(role)
-        frame = items if isinstance(items, Items) and all(map(self.setup.background.has, names)) else None
-        return needed(frame, f"{ROLES[role].says} in a frame of items", items=Verbatim("catalog")), names
+        frame = (
+            items
+            if isinstance(items, Items) and all(map(self.setup.background.has, names))
+            else None
+        )
+        return needed(
+            frame, f"{ROLES[role].says} in a frame of items", items=Verbatim("catalog")
+        ), names
 
     @property
     def similar_by_users(self) -> pl.Expr:
-        """The mean cosine, by common users, of each document and the documents that the user had; null for a user without any."""
-        return self.rows.mapped(self._past_of_users.co_occurring, user=self.user, item=self._past_item)
+        """The mean cosine, by common users, of each document and the documents that the user had;
+        null for a user without any.
+        """
+        return self.rows.mapped(
+            self._past_of_users.co_occurring, user=self.user, item=self._past_item
+        )
 
     @property
     def similar_by_features(self) -> pl.Expr:
-        """The mean cosine of the features of each document and of the documents that the user had; null for a user without any."""
+        """The mean cosine of the features of each document and of the documents that the user had;
+        null for a user without any.
+        """
         history, items, names = self._past_of_users, *self._items_with("features")
         rows = items.rows(self.doc)
         features = history.once(("features", names, items), lambda: unit_features(rows, names))
-        profiles = history.once(("profiles", names, items), lambda: history.features(rows[self.doc], features))
+        profiles = history.once(
+            ("profiles", names, items), lambda: history.features(rows[self.doc], features)
+        )
         similar = partial(history.similar_features, features=features, profiles=profiles)
         return self.rows.mapped(similar, user=self.user, item=self._item(items))
 
 
-# --------------------------------------------------------------- functions of the rows of whole queries, in rank order
+# --------------------------------------------------------------- functions of the rows of whole
+# queries, in rank order
 
 QUERY = "query"
 
@@ -305,11 +400,17 @@ def stands_for(rows: pl.DataFrame) -> pl.Series:
 
 
 def inferred_precision(rows: pl.DataFrame) -> pl.Series:
-    """The precision at each row's rank if it is relevant: documents above it count the share of relevant ones of their stratum."""
+    """The precision at each row's rank if it is relevant: documents above it count the share of
+    relevant ones of their stratum.
+    """
     stratum, epsilon = [QUERY, "kind"], 0.00001
     there = pl.col("kind").is_not_null()
-    judged, relevant = (pl.col(name).cast(pl.Float64).cum_sum().over(stratum) for name in ("judged", "relevant"))
-    expected = (pl.int_range(pl.len()).over(stratum) + 1) * (relevant + epsilon) / (judged + 2 * epsilon)
+    judged, relevant = (
+        pl.col(name).cast(pl.Float64).cum_sum().over(stratum) for name in ("judged", "relevant")
+    )
+    expected = (
+        (pl.int_range(pl.len()).over(stratum) + 1) * (relevant + epsilon) / (judged + 2 * epsilon)
+    )
     rows = rows.with_columns(expected=pl.when(there).then(expected).otherwise(0.0))
     added = pl.col("expected") - pl.when(there).then(
         pl.col("expected").shift(1, fill_value=0.0).over(stratum)
@@ -320,11 +421,14 @@ def inferred_precision(rows: pl.DataFrame) -> pl.Series:
 
 
 Wish: TypeAlias = tuple[float, float, float] | None
-"""The gain, or rate of gain, that a reader wants, with the intercept and the slope of the decision; None for no wish."""
+"""The gain, or rate of gain, that a reader wants, with the intercept and the slope of the decision;
+None for no wish."""
 
 
 def foraging(gained: Any, spent: Any, goal: Wish, rate: Wish) -> Any:
-    """The probability that a reader goes on after a gain at a cost: if the goal is not reached, and the rate is."""
+    """The probability that a reader goes on after a gain at a cost: if the goal is not reached, and
+    the rate is.
+    """
     chance = 1.0
     if goal is not None:
         target, intercept, slope = goal
@@ -338,13 +442,19 @@ def foraging(gained: Any, spent: Any, goal: Wish, rate: Wish) -> Any:
 NEGLIGIBLE = 1e-18
 
 
-def foraged(rows: pl.DataFrame, wishes: tuple[Wish, Wish], gain: int, what: str, goal: str, rate: str) -> pl.Series:
-    """How a reader goes on below the list of each query, through `ranks` ranks of a `gain` and the cost 1 each.
+def foraged(
+    rows: pl.DataFrame, wishes: tuple[Wish, Wish], gain: int, what: str, goal: str, rate: str
+) -> pl.Series:
+    """How a reader goes on below the list of each query, through `ranks` ranks of a `gain` and the
+    cost 1 each.
 
-    The reader gets there with the probability `chance`, after what was `gained` and `spent`. The result is the sum of the
-    probabilities to see these ranks, or what is left of them at the end. (`goal` and `rate` repeat `wishes` as text, which identifies the call.)
+    The reader gets there with the probability `chance`, after what was `gained` and `spent`. The
+    result is the sum of the probabilities to see these ranks, or what is left of them at the end.
+    (`goal` and `rate` repeat `wishes` as text, which identifies the call.)
     """
-    gained, spent, chance, ranks = (rows[name].to_numpy().copy() for name in ("gained", "spent", "chance", "ranks"))
+    gained, spent, chance, ranks = (
+        rows[name].to_numpy().copy() for name in ("gained", "spent", "chance", "ranks")
+    )
     seen = np.zeros(len(rows))
     with np.errstate(over="ignore"):
         for rank in range(1, int(ranks.max(initial=0)) + 1):
@@ -365,12 +475,15 @@ def new_kinds(rows: pl.DataFrame) -> pl.Series:
 
 
 def entropy_terms(rows: pl.DataFrame) -> pl.Series:
-    """The term of each row in the sum of w log2 w over the kinds, for w the weight of all rows of a kind down to the row.
+    """The term of each row in the sum of w log2 w over the kinds, for w the weight of all rows of a
+    kind down to the row.
 
     A row's `weight` is divided evenly among its kinds.
     """
     # a window that stands in an expression more than once would be computed as often
-    kinds = _divided(_kinds(rows)).with_columns(so_far=pl.col("weight").cum_sum().over(QUERY, "kind"))
+    kinds = _divided(_kinds(rows)).with_columns(
+        so_far=pl.col("weight").cum_sum().over(QUERY, "kind")
+    )
     kinds = kinds.with_columns(before=pl.col("so_far") - pl.col("weight"))
     terms = kinds.select("#row", value=_w_log_w(pl.col("so_far")) - _w_log_w(pl.col("before")))
     return _by_row(rows, terms.group_by("#row").agg(pl.col("value").sum()))
@@ -409,7 +522,9 @@ def _by_row(rows: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
 
 
 def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
-    """The sum of the distances of each listed row from all rows above it; NaN without features, 0.0 for other rows."""
+    """The sum of the distances of each listed row from all rows above it; NaN without features, 0.0
+    for other rows.
+    """
     listed = rows.with_row_index("#row").filter("listed")
     features = features_of(listed, [name for name in rows.columns if name.startswith("feature ")])
     if features is None:
@@ -420,13 +535,19 @@ def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
     every = every.with_columns(pl.int_range(pl.len()).over(QUERY).alias("#above"))
     if distance == "cosine":
         every = every.with_columns(units(names))
-        sums = (pl.col(name) * (pl.col(name).cum_sum().over(QUERY) - pl.col(name)) for name in names)
+        sums = (
+            pl.col(name) * (pl.col(name).cum_sum().over(QUERY) - pl.col(name)) for name in names
+        )
         value = above - pl.sum_horizontal(*sums)
     elif distance == "hamming":
-        value = pl.sum_horizontal(*(above - pl.int_range(pl.len()).over(QUERY, name) for name in names))
+        value = pl.sum_horizontal(
+            *(above - pl.int_range(pl.len()).over(QUERY, name) for name in names)
+        )
     else:
         value = pl.lit(_pairwise(every, names))
-    return _by_row(rows, every.select("#row", value=pl.when("#fit").then(value).otherwise(math.nan)))
+    return _by_row(
+        rows, every.select("#row", value=pl.when("#fit").then(value).otherwise(math.nan))
+    )
 
 
 def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
@@ -440,10 +561,11 @@ def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
 
 
 def divergence(rows: pl.DataFrame, target: float | str) -> pl.Series:
-    """The Kullback-Leibler divergence, in nats, of the shares of kinds down to each row from their target.
+    """The Kullback-Leibler divergence, in nats, of the shares of kinds down to each row from their
+    target.
 
-    Rows without a kind do not count. The target is the share of ``"true"``, or that of the kinds among all `documents` of
-    the query, or `equal` shares.
+    Rows without a kind do not count. The target is the share of ``"true"``, or that of the kinds
+    among all `documents` of the query, or `equal` shares.
     """
     known = pl.col("kind").is_not_null()
     # a window that stands in an expression more than once would be computed as often
@@ -457,7 +579,9 @@ def divergence(rows: pl.DataFrame, target: float | str) -> pl.Series:
     terms = terms.select(pl.col("known", "value").cum_sum().over(QUERY))
     so_far = pl.col("known")
     value = pl.col("value") / so_far - so_far.log()
-    return terms.select(pl.when(so_far > 0).then(value.clip(lower_bound=0.0)).otherwise(0.0)).to_series()
+    return terms.select(
+        pl.when(so_far > 0).then(value.clip(lower_bound=0.0)).otherwise(0.0)
+    ).to_series()
 
 
 def _wanted(target: float | str, of_documents: pl.Expr, n_kinds: pl.Expr) -> pl.Expr:
@@ -468,16 +592,24 @@ def _wanted(target: float | str, of_documents: pl.Expr, n_kinds: pl.Expr) -> pl.
 
 
 def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> pl.Series:
-    """The distance of the kinds' shares of `weight` from their target, see `divergence`; null where no kind has a weight.
+    """The distance of the kinds' shares of `weight` from their target, see `divergence`; null where
+    no kind has a weight.
 
-    The distance is `abs`, half the sum of the absolute differences; `jsd` gives 1 minus the Jensen-Shannon divergence in bits.
+    The distance is `abs`, half the sum of the absolute differences; `jsd` gives 1 minus the
+    Jensen-Shannon divergence in bits.
     """
     known = rows.filter(pl.col("kind").is_not_null())
-    kinds = known.group_by(QUERY, "kind", maintain_order=True).agg(pl.col("weight").sum(), n=pl.len())
+    kinds = known.group_by(QUERY, "kind", maintain_order=True).agg(
+        pl.col("weight").sum(), n=pl.len()
+    )
     if not isinstance(target, str):
         other = pl.when(pl.col("kind") == "true").then(pl.lit("false")).otherwise(pl.lit("true"))
-        lacking = kinds.with_columns(other.alias("kind"), weight=pl.lit(0.0), n=pl.lit(0, dtype=kinds.schema["n"]))
-        kinds = pl.concat([kinds, lacking.join(kinds, on=[QUERY, "kind"], how="anti", maintain_order="left")])
+        lacking = kinds.with_columns(
+            other.alias("kind"), weight=pl.lit(0.0), n=pl.lit(0, dtype=kinds.schema["n"])
+        )
+        kinds = pl.concat(
+            [kinds, lacking.join(kinds, on=[QUERY, "kind"], how="anti", maintain_order="left")]
+        )
     weight, total = pl.col("weight"), pl.col("weight").sum().over(QUERY)
     wanted = _wanted(target, pl.col("n") / pl.col("n").sum().over(QUERY), pl.len().over(QUERY))
     terms = kinds.filter(total > 0).with_columns(p=weight / total, q=wanted)
@@ -492,14 +624,17 @@ def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> p
 
 
 def calibration_error(rows: pl.DataFrame, profile: pl.DataFrame, alpha: float) -> pl.Series:
-    """The KL divergence, in nats, of the shares of kinds in each query's rows from those of its user, on every row.
+    """The KL divergence, in nats, of the shares of kinds in each query's rows from those of its
+    user, on every row.
 
-    A row's `weight` is divided evenly among its kinds; a small share `alpha` of the user's own makes each share positive.
-    Null for a query without a kind, or of a user without one.
+    A row's `weight` is divided evenly among its kinds; a small share `alpha` of the user's own
+    makes each share positive. Null for a query without a kind, or of a user without one.
     """
     kinds = _divided(_kinds(rows)).filter(pl.col("weight") > 0)
     found = kinds.group_by(QUERY, "kind", maintain_order=True).agg(pl.col("weight").sum())
-    found = found.with_columns(q=pl.col("weight") / pl.col("weight").sum().over(QUERY)).select(QUERY, "kind", "q")
+    found = found.with_columns(q=pl.col("weight") / pl.col("weight").sum().over(QUERY)).select(
+        QUERY, "kind", "q"
+    )
     there = found.select(QUERY).unique()
     users = rows.select(QUERY, pl.col("user").cast(pl.get_index_type())).unique(maintain_order=True)
     users = users.join(there, on=QUERY, how="semi", maintain_order="left")

@@ -1,8 +1,9 @@
 """Expectations over all orders of tied documents, by closed forms, for ``ties="expected"``.
 
-A group of g tied documents starts after c others; its ranks are c + 1 to c + g, each order equally likely. In a
-sum over ranks each gain is replaced by the mean of its group, for any weights of the ranks. Two products of gain and
-order have closed forms of their own: the hits at relevant documents, and the rank at which a reader stops.
+A group of g tied documents starts after c others; its ranks are c + 1 to c + g, each order equally
+likely. In a sum over ranks each gain is replaced by the mean of its group, for any weights of the
+ranks. Two products of gain and order have closed forms of their own: the hits at relevant
+documents, and the rank at which a reader stops.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ class NoExpectation(InvalidOption):
     """Raised by a formula that needs the order of tied documents in a way without a closed form."""
 
     def __init__(self) -> None:
-        says = "its expectation over the orders of tied documents has no closed form; set another rule for ties, as in "
+        says = (
+            "its expectation over the orders of tied documents has no closed form; set another "
+            "rule for ties, as in "
+        )
         super().__init__(says, on(ties="doc_desc"))
 
 
@@ -26,22 +30,31 @@ class OneRank(NoExpectation):
     """Raised by a formula that goes through documents one by one, where tied ones have one rank."""
 
     def __init__(self) -> None:
-        says = "it goes through documents one by one, and tied ones have one rank; set another rule for ties, as in "
+        says = (
+            "it goes through documents one by one, and tied ones have one rank; set another rule "
+            "for ties, as in "
+        )
         InvalidOption.__init__(self, says, on(ties="doc_desc"))
 
 
 class LeavesRanksOut(NoExpectation):
-    """Raised by a formula that counts along the ranks of a list, where these count as given and may leave numbers out."""
+    """Raised by a formula that counts along the ranks of a list, where these count as given and may
+    leave numbers out.
+    """
 
     def __init__(self) -> None:
-        says = "it counts along the list, and ranks as given may leave numbers out; take their order alone, as in "
+        says = (
+            "it counts along the list, and ranks as given may leave numbers out; take their "
+            "order alone, as in "
+        )
         InvalidOption.__init__(self, says, on(rank="rank", ranks="order"))
 
 
 class Expectation:
     """Expected values of the words of a ranking, over all orders of tied documents.
 
-    Arguments are taken down the ranking: `hits` are sums, `product` is the product before each rank.
+    Arguments are taken down the ranking: `hits` are sums, `product` is the product before each
+    rank.
     """
 
     def __init__(self, rows: SortedRows) -> None:
@@ -49,7 +62,9 @@ class Expectation:
         self.by_rank: set[str] = set()  # columns that hold an expectation at each rank
 
     def at_rank(self, x: pl.Expr) -> pl.Expr:
-        """The mean of `x` at each rank, or `x` if it is an expectation already; the rank itself has none."""
+        """The mean of `x` at each rank, or `x` if it is an expectation already; the rank itself has
+        none.
+        """
         roots = set(x.meta.root_names())
         if "#rank" in roots:
             raise NoExpectation
@@ -57,13 +72,16 @@ class Expectation:
             return x
         x = self.rows.each(x).cast(pl.Float64).fill_null(0.0)
         so_far = self.rows.so_far(x)
-        return self._expected((self.rows.last_tied(so_far) - self.rows.first_tied(so_far - x)) / self._size)
+        return self._expected(
+            (self.rows.last_tied(so_far) - self.rows.first_tied(so_far - x)) / self._size
+        )
 
     def hits_at(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
         """The hits at a rank if its document is relevant, else 0.
 
-        With r relevant ones in the group and R above it, the rank's document is one of them with probability r / g;
-        of the t documents of the group above it, t (r - 1) / (g - 1) are relevant then.
+        With r relevant ones in the group and R above it, the rank's document is one of them with
+        probability r / g; of the t documents of the group above it, t (r - 1) / (g - 1) are
+        relevant then.
         """
         above, g, t = self.rows.first_tied(hits - relevant), self._size, self._above
         r = self.rows.last_tied(hits) - above
@@ -71,13 +89,17 @@ class Expectation:
         return self._expected(r / g * (above + 1 + others))
 
     def miss(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
-        """The probability that the rank's document is not relevant, if none above it is: 1 - r / (g - t)."""
+        """The probability that the rank's document is not relevant, if none above it is: 1 - r / (g
+        - t).
+        """
         r = self.rows.last_tied(hits) - self.rows.first_tied(hits - relevant)
         left = self._size - self._above
         return self._expected(((left - r) / left).clip(0.0, 1.0))
 
     def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
-        """The probability that a reader stops at the rank, if each document satisfies with probability `x`."""
+        """The probability that a reader stops at the rank, if each document satisfies with
+        probability `x`.
+        """
         rows = pl.struct(group=STARTS.cum_sum(), above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
         stop = self.rows.needed.column(stop, b"stops" + rows.meta.serialize())
@@ -99,12 +121,14 @@ class Expectation:
 
 
 def stop_in_group(rows: pl.Series) -> pl.Series:
-    """For each document, the probability that a reader who comes to its group of tied ones stops at its rank.
+    """For each document, the probability that a reader who comes to its group of tied ones stops at
+    its rank.
 
-    Let M(t) be the mean, over all sets of t documents of the group, of the product of 1 - x; the reader stops at the
-    group's rank t + 1 with probability M(t) - M(t + 1). M grows document by document: of s documents, the last one is
-    in a set of t with probability t / s, so M(t) = M'(t) (1 - t / s) + (1 - x) M'(t - 1) t / s. Documents with x = 0
-    change nothing and need no step; all groups take a step together.
+    Let M(t) be the mean, over all sets of t documents of the group, of the product of 1 - x; the
+    reader stops at the group's rank t + 1 with probability M(t) - M(t + 1). M grows document by
+    document: of s documents, the last one is in a set of t with probability t / s, so M(t) = M'(t)
+    (1 - t / s) + (1 - x) M'(t - 1) t / s. Documents with x = 0 change nothing and need no step; all
+    groups take a step together.
     """
     every = rows.struct.unnest().with_row_index("row")
     tied = every.filter(pl.col("size") > 1).sort("group", "above")
@@ -114,7 +138,9 @@ def stop_in_group(rows: pl.Series) -> pl.Series:
     positive = (tied["x"] > 0).to_numpy()
     group = np.cumsum(first) - 1
     steps = np.bincount(group, weights=positive)[group].astype(np.int64)
-    order = np.argsort(-steps, kind="stable")  # groups with further steps come before those that are done
+    order = np.argsort(
+        -steps, kind="stable"
+    )  # groups with further steps come before those that are done
     tied, steps, positive = tied[order], steps[order], positive[order]
     t, size, x = (tied[name].to_numpy() for name in ("above", "size", "x"))
     chance = x[positive]

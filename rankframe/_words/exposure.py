@@ -1,4 +1,6 @@
-"""Items as all users were shown them: the words of catalog metrics, as expressions with a row per item."""
+"""Items as all users were shown them: the words of catalog metrics, as expressions with a row per
+item.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ Least: TypeAlias = Annotated[int, Range(least=1)]
 TABLE: Literal["table"] = "table"
 PAST: Literal["past"] = "past"
 Depth: TypeAlias = int | Literal["table", "past"] | None
-"""The rows that a sum is over: those of lists down to a rank, or of whole lists; all rows of the table; the past."""
+"""The rows that a sum is over: those of lists down to a rank, or of whole lists; all rows of the
+table; the past."""
 
 LABEL, SCORE, UNSEEN = "#label", "#score", "#unseen"
 """The plans' names of columns of rows that only some formulas read."""
@@ -42,7 +45,8 @@ class Sum(NamedTuple):
     squared
         Whether each user counts with the square of its weight, as in a sum over pairs of users.
     by_user
-        Whether the summand is an expression over the table of users, with or without a list, in place of their rows.
+        Whether the summand is an expression over the table of users, with or without a list, in
+        place of their rows.
     """
 
     of: pl.Expr
@@ -87,7 +91,9 @@ class Counted:
 
 
 def noted(sums: dict[str, Sum], name: str, x: Sum) -> str:
-    """Note a sum, and return its name, with a ' behind it if another sum has the name: texts leave out many options of Polars."""
+    """Note a sum, and return its name, with a ' behind it if another sum has the name: texts leave
+    out many options of Polars.
+    """
     while name in sums and not sums[name].of.meta.eq(x.of):
         name += "'"
     sums[name] = x
@@ -122,12 +128,13 @@ def weight_of(weight: Weight, p: float) -> pl.Expr:
 
 @dataclass(eq=False)
 class Exposure:
-    """The lists of all users as catalog metrics see them: expressions with a row per item, and numbers.
+    """The lists of all users as catalog metrics see them: expressions with a row per item, and
+    numbers.
 
-    Items that nobody was shown count 0. Items of the catalog may have no row, so a formula takes the number of items
-    from `n_items`, never from the number of rows. A list of depth `k` holds the items of ranks 1 to `k`; with ``None``
-    all items. For an interval, the formula runs once per resample, in which each user counts as often as the resample
-    draws it.
+    Items that nobody was shown count 0. Items of the catalog may have no row, so a formula takes
+    the number of items from `n_items`, never from the number of rows. A list of depth `k` holds the
+    items of ranks 1 to `k`; with ``None`` all items. For an interval, the formula runs once per
+    resample, in which each user counts as often as the resample draws it.
 
     Examples
     --------
@@ -142,7 +149,8 @@ class Exposure:
     >>> rf.unregister(top_item_share)
     """
 
-    #: The rank of each row of a list, from 1 on, and the number of items in the list: words for `summed` and `of_users`.
+    # : The rank of each row of a list, from 1 on, and the number of items in the list: words for
+    # `summed` and `of_users`.
     rank = RANK
     length = pl.col("#length")
 
@@ -158,18 +166,25 @@ class Exposure:
 
     @property
     def label(self) -> pl.Expr:
-        """The label of the item for the user; 0 if it is missing or negative. The metric is declared with ``labels=True``."""
+        """The label of the item for the user; 0 if it is missing or negative. The metric is
+        declared with ``labels=True``.
+        """
         return self._label.clip(lower_bound=0).fill_null(0.0)
 
     @property
     def relevant(self) -> pl.Expr:
-        """1.0 for an item that is relevant to the user, else 0.0. The metric is declared with ``labels=True``."""
+        """1.0 for an item that is relevant to the user, else 0.0. The metric is declared with
+        ``labels=True``.
+        """
         self.counted.threshold = True
         return (self._label >= self.threshold).fill_null(False).cast(pl.Float64)
 
     @property
     def _label(self) -> pl.Expr:
-        self._need(self.labels, "reads labels, which it does not declare; write @rf.catalog_metric(labels=True)")
+        self._need(
+            self.labels,
+            "reads labels, which it does not declare; write @rf.catalog_metric(labels=True)",
+        )
         self.counted.columns.add(LABEL)
         return pl.col(LABEL)
 
@@ -192,12 +207,14 @@ class Exposure:
 
     # items
 
-    def summed(self, x: pl.Expr, k: int | None = None, *, over: Literal["lists", "table", "past"] = "lists") -> pl.Expr:
+    def summed(
+        self, x: pl.Expr, k: int | None = None, *, over: Literal["lists", "table", "past"] = "lists"
+    ) -> pl.Expr:
         """The sum of `x`, an expression over rows of the item, over users.
 
-        The rows are those of the lists of depth `k`; of the ``"table"``, which may have items that are judged but not
-        shown; or of the ``"past"`` interactions of the table's users. Only lists have a `length`; the past has no
-        `rank`.
+        The rows are those of the lists of depth `k`; of the ``"table"``, which may have items that
+        are judged but not shown; or of the ``"past"`` interactions of the table's users. Only lists
+        have a `length`; the past has no `rank`.
         """
         if over == PAST:
             self._require_past()
@@ -218,7 +235,9 @@ class Exposure:
 
     @property
     def popularity(self) -> pl.Expr:
-        """The share of the users of the past interactions who have the item, also for rows; 0 for an item without any."""
+        """The share of the users of the past interactions who have the item, also for rows; 0 for
+        an item without any.
+        """
         self._require_past()
         return pl.col("#popularity")
 
@@ -228,10 +247,12 @@ class Exposure:
         return self.summed(pl.lit(1.0), over=PAST)
 
     def groups(self, head: float | None = None, tail: float | None = None) -> dict[str, Group]:
-        """The groups of the catalog's items by name: those of ``on(group=...)``, or ``head`` and ``tail`` by popularity.
+        """The groups of the catalog's items by name: those of ``on(group=...)``, or ``head`` and
+        ``tail`` by popularity.
 
-        `head` is the share of all past interactions that the most popular items reach before the tail starts. `tail` is
-        the least share of the items of the past that are in the tail, as for ``tail_share``.
+        `head` is the share of all past interactions that the most popular items reach before the
+        tail starts. `tail` is the least share of the items of the past that are in the tail, as for
+        ``tail_share``.
         """
         if of_column := head is None and tail is None:
             found = self.known.groups
@@ -242,8 +263,12 @@ class Exposure:
         self._need(found, "compares groups of items; give the items of the catalog, as ", advice)
         return {**(found or {})}
 
-    def group_sums(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
-        """The sum of `x`, an expression with a row per item, over the items of each group: a row per group, as in `groups`."""
+    def group_sums(
+        self, x: pl.Expr, head: float | None = None, tail: float | None = None
+    ) -> pl.Expr:
+        """The sum of `x`, an expression with a row per item, over the items of each group: a row
+        per group, as in `groups`.
+        """
         groups = self.groups(head, tail).values()
         return exploded(pl.concat_list([x.filter(group.within).sum() for group in groups]))
 
@@ -251,8 +276,12 @@ class Exposure:
         """The number of items of each group in the catalog: a row per group, as in `groups`."""
         return pl.lit(pl.Series([float(group.size) for group in self.groups(head, tail).values()]))
 
-    def per_group(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
-        """The sum of `x` over the items of each group, divided by the number of its items in the catalog: a row per group."""
+    def per_group(
+        self, x: pl.Expr, head: float | None = None, tail: float | None = None
+    ) -> pl.Expr:
+        """The sum of `x` over the items of each group, divided by the number of its items in the
+        catalog: a row per group.
+        """
         return self.group_sums(x, head, tail) / self.group_sizes(head, tail)
 
     # numbers
@@ -261,15 +290,21 @@ class Exposure:
     def n_items(self) -> pl.Expr:
         """The number of items in the catalog."""
         size = self.known.size
-        frame = Code(", or a frame or a list of their ids", command=", or a file with a row for each")
-        says = "divides by the number of items in the catalog, which recommendations do not tell; say "
+        frame = Code(
+            ", or a frame or a list of their ids", command=", or a file with a row for each"
+        )
+        says = (
+            "divides by the number of items in the catalog, which recommendations do not tell; say "
+        )
         self._need(size is not None, says, option(items=1000), ", their number", frame)
         return pl.lit(float(size or 0))
 
     def of_users(self, x: pl.Expr, k: int | None = None, *, squared: bool = False) -> pl.Expr:
-        """The sum of `x`, an aggregation of the rows of a user's list of depth `k`, over the users with such a list.
+        """The sum of `x`, an aggregation of the rows of a user's list of depth `k`, over the users
+        with such a list.
 
-        Null adds nothing. With `squared` each user counts with the square of its weight in a resample.
+        Null adds nothing. With `squared` each user counts with the square of its weight in a
+        resample.
         """
         return self._number(f"#users {x}@{k} {squared}", Sum(x, k, squared))
 
@@ -283,7 +318,9 @@ class Exposure:
         return self.of_users(pl.len() >= least, k)
 
     def n_same(self, k: int | None = None) -> pl.Expr:
-        """The number of users with a list: a sum over all pairs of users counts each of them as a pair with itself."""
+        """The number of users with a list: a sum over all pairs of users counts each of them as a
+        pair with itself.
+        """
         return self.of_users(pl.len() >= 1, k, squared=True)
 
     @property
@@ -292,13 +329,18 @@ class Exposure:
         self._require_past()
         past = pl.col("#past")
         total = self._number("#past", Sum(past, None, by_user=True))
-        return total / self._number("#users with a past", Sum(past.is_not_null(), None, by_user=True))
+        return total / self._number(
+            "#users with a past", Sum(past.is_not_null(), None, by_user=True)
+        )
 
     def _number(self, name: str, x: Sum) -> pl.Expr:
         return pl.lit(self.figures.get(noted(self.counted.users, name, x), math.nan))
 
     def _require_past(self) -> None:
-        says, frame = "compares with what users chose before; say ", ", a frame with a row per user and item"
+        says, frame = (
+            "compares with what users chose before; say ",
+            ", a frame with a row per user and item",
+        )
         self._need(self.known.has_past, says, option(interactions=Verbatim("train")), frame)
 
     def _need(self, known: object, *says: Text) -> None:

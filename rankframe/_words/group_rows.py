@@ -26,9 +26,13 @@ class GroupRows(Rows):
     def __init__(self, setup: Setup, *, labels: bool = True) -> None:
         if setup.policies.tie_rule.averages:
             ties = f"ties={setup.policies.ties!r}"
-            raise InvalidOption(f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})")
+            raise InvalidOption(
+                f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})"
+            )
         if setup.policies.unjudged == "bounds":
-            raise InvalidOption("an expression gives one value, not two; write df.rank.on(unjudged='bounds')")
+            raise InvalidOption(
+                "an expression gives one value, not two; write df.rank.on(unjudged='bounds')"
+            )
         self.setup = setup
         label = pl.col(setup.roles.label).cast(pl.Float64)
         if not labels and not setup.policies.orders_by_label:  # null, where the table has none
@@ -48,7 +52,9 @@ class GroupRows(Rows):
 
         self._given = label
         self._ranked, retrieved = ranked, ranked(score).is_not_null()
-        given = ranked(pl.col(setup.roles.score).cast(pl.Float64)) if setup.takes_ranks else self.place
+        given = (
+            ranked(pl.col(setup.roles.score).cast(pl.Float64)) if setup.takes_ranks else self.place
+        )
         if setup.policies.depth is not None:
             retrieved &= given <= setup.policies.depth
         if setup.policies.drops_after_cut:
@@ -63,9 +69,13 @@ class GroupRows(Rows):
         if setup.policies.unretrieved == "drop":
             self.raw = pl.when(retrieved).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
-        self.faults = self._faults(score, label, [setup.roles.score, *([setup.roles.label] if labels else [])])
+        self.faults = self._faults(
+            score, label, [setup.roles.score, *([setup.roles.label] if labels else [])]
+        )
 
-    def _faults(self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]) -> list[tuple[pl.Expr, str | pl.Expr]]:
+    def _faults(
+        self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]
+    ) -> list[tuple[pl.Expr, str | pl.Expr]]:
         """The faults of the columns, whose types are not known, with their messages."""
         setup, doc, none = self.setup, columns_of(self.setup), pl.lit(False)
         texts = {name: cs.by_name(name) - cs.numeric() - cs.boolean() for name in numbers}
@@ -82,7 +92,10 @@ class GroupRows(Rows):
         if setup.policies.tie_rule.refuses:
             found["forbidden tie"] = tied
         says = "column {!r} holds no numbers; cast it, as with .cast(pl.Float64)"
-        no_numbers = [(pl.any_horizontal(none, x.is_not_null()).any(), says.format(name)) for name, x in texts.items()]
+        no_numbers = [
+            (pl.any_horizontal(none, x.is_not_null()).any(), says.format(name))
+            for name, x in texts.items()
+        ]
         return [*no_numbers, *((x.any(), message_of(kind, setup)) for kind, x in found.items())]
 
     @property
@@ -123,7 +136,9 @@ class GroupRows(Rows):
 
     def first_tied(self, x: pl.Expr) -> pl.Expr:
         starts = self._score.ne_missing(self._score.shift(1)) | (self.place == 1)
-        return pl.when(starts).then(x.cast(pl.Float64)).forward_fill().cast(pl.Float64)  # empty groups lose the type
+        return (
+            pl.when(starts).then(x.cast(pl.Float64)).forward_fill().cast(pl.Float64)
+        )  # empty groups lose the type
 
     def last_tied(self, x: pl.Expr) -> pl.Expr:
         ends = self._score.ne_missing(self._score.shift(-1)) | (self.place == pl.len())
@@ -149,7 +164,11 @@ class GroupRows(Rows):
         label, level = pl.when(among).then(label), self._score.rank("dense").fill_null(0)
         n = pl.len().cast(pl.Int64)
         one, other = pl.int_range(n * n) // n, pl.int_range(n * n) % n
-        differ, higher, lower = label.gather(one) > label.gather(other), level.gather(one), level.gather(other)
+        differ, higher, lower = (
+            label.gather(one) > label.gather(other),
+            level.gather(one),
+            level.gather(other),
+        )
         counts = (differ, differ & (higher == lower), differ & (higher < lower))
         return PairCounts(*(x.sum().cast(pl.Float64) for x in counts))
 
@@ -159,7 +178,9 @@ class GroupRows(Rows):
         raise InvalidOption(f"{says}; say it, as rf.expr.err(max_label=4)")
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
-        self.faults.append((bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message))
+        self.faults.append(
+            (bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message)
+        )
 
     def refuse_value(self, bad: pl.Expr, message: str) -> None:
         self.faults.append((bad, message))

@@ -1,4 +1,6 @@
-"""Words that NumPy computes from arrays: columns of the rows of queries, which stand one after the other in rank order."""
+"""Words that NumPy computes from arrays: columns of the rows of queries, which stand one after the
+other in rank order.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from .._support.floats import Booleans, Floats, Integers, NDArray, np
 from .._support.sorts import in_order, sorted_in_groups
 
 Axis = Literal["label", "rank", ""]
-"""Whether the values of a column are labels of the table, or ranks, by which values are looked up."""
+"""Whether the values of a column are labels of the table, or ranks, by which values are looked
+up."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ def numbers(column: pl.Series, nothing: float) -> NDArray[Any]:
     return (column.fill_null(nothing) if column.has_nulls() else column).to_numpy()
 
 
-# ------------------------------------------------------------------------------------------------------------ words
+# --------------------------------------------------------------------------------------------------
+# ---------- words
 
 
 def places(runs: Runs) -> Integers:
@@ -99,7 +103,9 @@ def places(runs: Runs) -> Integers:
 
 
 def falling_labels(runs: Runs, label: NDArray[Any]) -> NDArray[Any]:
-    """The labels of each query from the largest down; of whole numbers, in the type in which they come."""
+    """The labels of each query from the largest down; of whole numbers, in the type in which they
+    come.
+    """
     if label.dtype.kind == "f":  # none is negative, so that their bits rise as they do
         bits = label.view(np.uint64)
         return label.take(sorted_in_groups(runs.number, bits.max(initial=0) - bits))

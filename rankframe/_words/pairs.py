@@ -16,13 +16,15 @@ BITS_OF_STEP = 4
 
 
 def lower_before(level: Places, first: Places, last: Places, *before: Places) -> list[Counts]:
-    """For each row and each place in `before`, count the rows of its run before that place with a lower level.
+    """For each row and each place in `before`, count the rows of its run before that place with a
+    lower level.
 
     Runs are contiguous; `first` and `last` (exclusive) delimit a row's run, and places lie between
     them. Levels are whole numbers from 0 on.
 
-    Two levels differ first in one digit. For each digit, from the highest, rows are counted among the rows of their run
-    with the same higher digits; then the rows of a run are sorted by the digit, stably, which splits the run.
+    Two levels differ first in one digit. For each digit, from the highest, rows are counted among
+    the rows of their run with the same higher digits; then the rows of a run are sorted by the
+    digit, stably, which splits the run.
     """
     counts = [np.zeros(len(level), dtype=np.int32) for _ in before]
     at: Places = np.arange(len(level))
@@ -56,10 +58,11 @@ def _so_far(rows: NDArray[np.bool_]) -> Counts:
 
 
 def lower_labelled(rows: pl.Series) -> pl.Series:
-    """Count, per row, the rows of a lower level in its query: all, tied ones, and ones with a higher score.
+    """Count, per row, the rows of a lower level in its query: all, tied ones, and ones with a
+    higher score.
 
-    `rows` has the fields ``query``, one value per query, ``tied``, one value per group of ties, and ``level``, null
-    for rows that are in no pair. The rows of a query are ordered by falling score.
+    `rows` has the fields ``query``, one value per query, ``tied``, one value per group of ties, and
+    ``level``, null for rows that are in no pair. The rows of a query are ordered by falling score.
     """
     every = rows.struct.unnest()
     here = every["level"].is_not_null()
@@ -75,9 +78,11 @@ def lower_labelled(rows: pl.Series) -> pl.Series:
 
 
 def greater_before(rows: pl.Series) -> pl.Series:
-    """Count, per row, the rows of its query with a smaller ``order`` and a greater ``value``, a whole number from 0.
+    """Count, per row, the rows of its query with a smaller ``order`` and a greater ``value``, a
+    whole number from 0.
 
-    `rows` has the fields ``query``, ``order`` and ``value``; a row without a value counts nowhere and gets 0.
+    `rows` has the fields ``query``, ``order`` and ``value``; a row without a value counts nowhere
+    and gets 0.
     """
     every = rows.struct.unnest().with_row_index("row")
     some = every.filter(pl.col("value").is_not_null()).sort("query", "order")
@@ -91,7 +96,9 @@ def greater_before(rows: pl.Series) -> pl.Series:
 
 def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
     """Where each run of equal numbers starts."""
-    return np.flatnonzero(np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]]))
+    return np.flatnonzero(
+        np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]])
+    )
 
 
 def _runs(of: NDArray[np.generic]) -> tuple[Places, Places]:

@@ -1,4 +1,6 @@
-"""The quotients of a formula: only where one of them is 0 / 0 does NaN stand for a query that has nothing to measure."""
+"""The quotients of a formula: only where one of them is 0 / 0 does NaN stand for a query that has
+nothing to measure.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def undefined(value: pl.Expr) -> pl.Expr:
 
 
 def quotients(value: pl.Expr) -> Iterator[tuple[pl.Expr, pl.Expr]]:
-    """Numerator and divisor of each quotient of a query's numbers; those of single rows, inside of a sum, do not count."""
+    """Numerator and divisor of each quotient of a query's numbers; those of single rows, inside of
+    a sum, do not count.
+    """
     parts = value.meta.pop()
     if len(parts) == 1 and any(value.meta.eq(getattr(parts[0], name)()) for name in AGGREGATIONS):
         return

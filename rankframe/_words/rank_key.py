@@ -10,14 +10,22 @@ from .._table.setup import Setup
 
 
 def place_among_ties(setup: Setup) -> pl.Expr:
-    """The place of each row, from 0 on, if all had the same score: documents with equal scores stand in this order."""
-    label = pl.col(setup.roles.label).cast(pl.Float64) if setup.policies.tie_rule.by_label else pl.lit(None, pl.Float64)
+    """The place of each row, from 0 on, if all had the same score: documents with equal scores
+    stand in this order.
+    """
+    label = (
+        pl.col(setup.roles.label).cast(pl.Float64)
+        if setup.policies.tie_rule.by_label
+        else pl.lit(None, pl.Float64)
+    )
     key, descending = rank_key(setup, pl.lit(0.0), label)
     return pl.int_range(pl.len()).sort_by(key, descending=descending).arg_sort()
 
 
 def columns_of(setup: Setup) -> cs.Selector:
-    """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
+    """The document column; none if none was named, the table lacks the default and no tie rule
+    needs it.
+    """
     if setup.roles.doc_name is None:
         refuse_without_document(setup)
         return cs.by_name()
@@ -26,15 +34,24 @@ def columns_of(setup: Setup) -> cs.Selector:
 
 
 def rank_key(setup: Setup, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
-    """One sort key that puts the rows of a query in rank order, and whether it descends; it fits any dtype."""
+    """One sort key that puts the rows of a query in rank order, and whether it descends; it fits
+    any dtype.
+    """
     rule, doc = setup.policies.tie_rule, columns_of(setup)
     named = doc & (cs.enum() | cs.categorical())
-    ids = [(doc - cs.nested()).cast(pl.String)] if rule.as_text else [(doc - named).as_expr(), named.cast(pl.String)]
+    ids = (
+        [(doc - cs.nested()).cast(pl.String)]
+        if rule.as_text
+        else [(doc - named).as_expr(), named.cast(pl.String)]
+    )
     retrieved, graded = score.is_not_null(), label.fill_null(-float("inf"))
     row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
     # a struct has one direction: that of the ids, which may be of any type
     falling = all(key.falling for key in rule.keys if key.of == "document")
-    fields = [(retrieved if falling else ~retrieved).alias("#retrieved"), _turned(score, not falling).alias("#score")]
+    fields = [
+        (retrieved if falling else ~retrieved).alias("#retrieved"),
+        _turned(score, not falling).alias("#score"),
+    ]
     for i, key in enumerate(rule.keys):
         values = [key.value(x) for x in ([graded] if key.of == "label" else ids)]
         if not falling:

@@ -15,18 +15,26 @@ from .._support.option_values import Range as Range, is_number as is_number
 from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label
 from .._table.setup import Setup
 from ..errors import shown
-from .context import Context, Persistence as Persistence, RankWeight as RankWeight, foraging as foraging
+from .context import (
+    Context,
+    Persistence as Persistence,
+    RankWeight as RankWeight,
+    foraging as foraging,
+)
 from .expected_ties import Expectation, LeavesRanksOut, NoExpectation, OneRank
 from .rows import Answer, Cut, Factor, Rows
 
 LISTED = 1_000_000
-"""The largest cutoff of formulas that list all ranks down to it, or count them with rounding errors."""
+"""The largest cutoff of formulas that list all ranks down to it, or count them with rounding
+errors."""
 
 Proportion: TypeAlias = Annotated[float, Range(least=0, most=1)]
 ListedCutoff: TypeAlias = Annotated[int, Range(least=1, most=LISTED)]
 Worth: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Worth] | pl.Expr
-ChanceGain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Proportion] | pl.Expr
+ChanceGain: TypeAlias = (
+    Literal["linear", "exponential", "binary"] | Mapping[Label, Proportion] | pl.Expr
+)
 ShareGain: TypeAlias = Mapping[Label, Proportion] | pl.Expr | Literal["linear", "scaled"] | None
 Base: TypeAlias = Annotated[float, Range(above=1)]
 Discount: TypeAlias = Literal["log2", "original", "rank"] | Base | Callable[[pl.Expr], pl.Expr]
@@ -60,8 +68,9 @@ class Used:
 class Ranking(Context):
     """One query's ranking, as expressions: the words that formulas are written in.
 
-    Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
-    An argument `x` is a number for each document, computed row by row, or one number for all of them.
+    Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or
+    both. An argument `x` is a number for each document, computed row by row, or one number for all
+    of them.
     """
 
     #: Position from 1 on, in descending order of score; null for a document that was not retrieved.
@@ -72,13 +81,15 @@ class Ranking(Context):
     threshold: float
     #: The number of documents in the collection; None if it is not known.
     collection_size: float | None
-    #: The weight of each document, of a click 1 over its propensity and else 0; None without a column of either.
+    # : The weight of each document, of a click 1 over its propensity and else 0; None without a
+    # column of either.
     weight: pl.Expr | None = None
 
     def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
         self.rows, self.setup, self.expected, self.used = rows, setup, expected, Used()
         self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
-        self.threshold, self.collection_size = setup.policies.relevant, setup.policies.collection_size
+        self.threshold = setup.policies.relevant
+        self.collection_size = setup.policies.collection_size
         self.shares = setup.policies.tie_rule.shares
         listed_only = setup.policies.unretrieved == "drop"
         if listed_only:
@@ -88,9 +99,15 @@ class Ranking(Context):
             self.weight = rows.column(pl.col(setup.roles.weight).cast(pl.Float64).fill_null(0.0))
         if setup.roles.propensity is not None:
             p = rows.column(pl.col(setup.roles.propensity).cast(pl.Float64))
-            p = p.clip(lower_bound=setup.policies.clip) if setup.policies.estimate == "clipped" else p
+            p = (
+                p.clip(lower_bound=setup.policies.clip)
+                if setup.policies.estimate == "clipped"
+                else p
+            )
             self.weight = rows.once(pl.when(self._raw > 0).then(1 / p).otherwise(0.0))
-        counted = [self.retrieved] * listed_only + [self.judged] * (setup.policies.unjudged == "drop")
+        counted = [self.retrieved] * listed_only + [self.judged] * (
+            setup.policies.unjudged == "drop"
+        )
         self._counted = pl.all_horizontal(counted) if counted else None
 
     @property
@@ -118,24 +135,40 @@ class Ranking(Context):
         """The same ranking where documents that were not retrieved count as not judged."""
         label = self.rows.once(pl.when(self.retrieved).then(self.label).otherwise(0.0))
         counted = self.retrieved if self._counted is None else self._counted & self.retrieved
-        return self._with(label=label, _raw=pl.when(self.retrieved).then(self._raw), _counted=counted)
+        return self._with(
+            label=label, _raw=pl.when(self.retrieved).then(self._raw), _counted=counted
+        )
 
     def ideal(self, gain: Gain = "linear") -> Ranking:
-        """The best possible ranking: all documents by falling gain, its rank i on the row of rank i here."""
-        worth = self.label if gain_rises(gain) and self.weight is None else self._times_weight(self.gain(gain))
+        """The best possible ranking: all documents by falling gain, its rank i on the row of rank i
+        here.
+        """
+        worth = (
+            self.label
+            if gain_rises(gain) and self.weight is None
+            else self._times_weight(self.gain(gain))
+        )
         best = self._with(expected=None, _falls_by=worth, rank=self.rows.place)
-        best.label = self.rows.falling(self.label) if worth is self.label else best._arranged(self.label)
+        best.label = (
+            self.rows.falling(self.label) if worth is self.label else best._arranged(self.label)
+        )
         if self.weight is not None:
             best.weight = best._arranged(self.weight)
         return best
 
     def _arranged(self, x: pl.Expr) -> pl.Expr:
         """`x` in the order of this ranking's ranks."""
-        return x if self._falls_by is None else self.rows.along(x.sort_by(self._falls_by, descending=True))
+        return (
+            x
+            if self._falls_by is None
+            else self.rows.along(x.sort_by(self._falls_by, descending=True))
+        )
 
     def column(self, x: pl.Expr) -> pl.Expr:
         """`x`, an expression over the table's columns, for each document of the ranking."""
-        return self._arranged(self.counted(self.rows.column(self.rows.within(x, self.setup.roles.query))))
+        return self._arranged(
+            self.counted(self.rows.column(self.rows.within(x, self.setup.roles.query)))
+        )
 
     def counted(self, x: pl.Expr) -> pl.Expr:
         """`x`, null for documents that a policy leaves out."""
@@ -202,48 +235,67 @@ class Ranking(Context):
         return self._product_before(miss) * (1 - miss)
 
     def stops(self, x: pl.Expr) -> pl.Expr:
-        """The probability that a reader stops at this rank, if each document satisfies with probability `x`."""
+        """The probability that a reader stops at this rank, if each document satisfies with
+        probability `x`.
+        """
         self._need_one_a_rank()
         reached = self._product_before(1 - x)
         return x * reached if self.expected is None else self.expected.stops(x, reached)
 
     def weighed(self, x: pl.Expr) -> pl.Expr:
-        """The gains `x` times the documents' weights; a metric that never calls this has no weighted form."""
+        """The gains `x` times the documents' weights; a metric that never calls this has no
+        weighted form.
+        """
         self.used.weight = True
         return self._times_weight(x)
 
     def _times_weight(self, x: pl.Expr) -> pl.Expr:
         if self.weight is None:
             return x
-        return self._fit(x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights")
+        return self._fit(
+            x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights"
+        )
 
     @property
     def clicks(self) -> pl.Expr:
-        """The sum of the weights of the query's clicks, the divisor of a self-normalised estimate."""
+        """The sum of the weights of the query's clicks, the divisor of a self-normalised
+        estimate.
+        """
         return self.whole(self.weighed(pl.lit(1.0)))
 
     def gain(self, gain: Gain) -> pl.Expr:
-        """The gain of each document: its label, 2^label - 1, 1 if relevant, a mapping of the label, or an expression."""
+        """The gain of each document: its label, 2^label - 1, 1 if relevant, a mapping of the label,
+        or an expression.
+        """
         if isinstance(gain, pl.Expr):
             says = f"gain={gain} is negative, NaN or above {GREATEST:g} for a document"
-            return self.rows.once(self._fit(self.column(gain).cast(pl.Float64).fill_null(0.0), says))
+            return self.rows.once(
+                self._fit(self.column(gain).cast(pl.Float64).fill_null(0.0), says)
+            )
         worth_of: str | Mapping[float, float] = check("gain", gain, Gain)
         if worth_of == "linear":
             return self.label
         if worth_of == "binary":
             return self.relevant
         if isinstance(worth_of, str):
-            says = "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}"
+            says = (
+                "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}"
+            )
             self.refuse(self.label >= 900, says)
             return self.rows.exponential(self.label)
         labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
-        self.refuse(unmapped, f"a label has no gain in {shown(worth_of)}; give every positive label its gain")
+        self.refuse(
+            unmapped,
+            f"a label has no gain in {shown(worth_of)}; give every positive label its gain",
+        )
         worth = self.label.replace_strict(labels, worths, default=0.0, return_dtype=pl.Float64)
         return self.rows.once(pl.when(self.judged).then(worth).otherwise(0.0))
 
     def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:
-        """Refuse gains outside 0 to `GREATEST` with `message`; they count 0, so that no sum overflows."""
+        """Refuse gains outside 0 to `GREATEST` with `message`; they count 0, so that no sum
+        overflows.
+        """
         fit = worth.is_between(0, GREATEST)
         self.refuse(~fit, message)
         return pl.when(fit).then(worth).otherwise(0.0)
@@ -280,7 +332,9 @@ class Ranking(Context):
 
     @property
     def has_labels(self) -> pl.Expr:
-        """Whether a document of the query has a label, be it negative; without one, nobody judged the query."""
+        """Whether a document of the query has a label, be it negative; without one, nobody judged
+        the query.
+        """
         return self.rows.has_labels
 
     @property
@@ -299,7 +353,9 @@ class Ranking(Context):
         return self.rows.largest_label_of_table
 
     def along(self, x: pl.Expr) -> pl.Expr:
-        """An expression that looks up or down the ranking, such as `x.cum_max()`, applied within each query."""
+        """An expression that looks up or down the ranking, such as `x.cum_max()`, applied within
+        each query.
+        """
         self._need_order()
         self._need_one_a_rank()
         return self.rows.along(x)
@@ -341,10 +397,13 @@ class Ranking(Context):
         rows = self.rows.each(rows).cast(pl.Boolean).fill_null(False)
         return self._shared(self.rows.count_so_far(rows, of_all=True)) - rows.cast(pl.Float64)
 
-    def total(self, x: pl.Expr, k: Cut = None, *, weight: Factor = None, over: Factor = None) -> pl.Expr:
+    def total(
+        self, x: pl.Expr, k: Cut = None, *, weight: Factor = None, over: Factor = None
+    ) -> pl.Expr:
         """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
 
-        `x` is the document's gain, multiplied by its rank's `weight`, or divided by its rank's `over`.
+        `x` is the document's gain, multiplied by its rank's `weight`, or divided by its rank's
+        `over`.
         """
         is_divisor = self._falls_by is not None
         self.used.total |= not is_divisor
@@ -375,7 +434,9 @@ class Ranking(Context):
         return self.rank if self.answer == "rank" else pl.lit(math.inf if k is None else float(k))
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
-        """Fail with `message` where `bad` holds for a document; it names the label, if the fault is one `of_label`."""
+        """Fail with `message` where `bad` holds for a document; it names the label, if the fault is
+        one `of_label`.
+        """
         self.rows.refuse(bad, message, of_label=of_label)
 
     def refuse_value(self, bad: pl.Expr, message: str) -> None:
@@ -393,20 +454,28 @@ class Ranking(Context):
             x = x * weight
         if over is not None:
             x = x / over
-        return pl.when(self.retrieved if k is None else self.rank <= k).then(x).otherwise(0.0)  # sums skip nulls slowly
+        return (
+            pl.when(self.retrieved if k is None else self.rank <= k).then(x).otherwise(0.0)
+        )  # sums skip nulls slowly
 
     def _unordered(self, x: pl.Expr) -> pl.Expr:
-        """`x` as a float; refused if it reads the order of tied documents, which has no expectation."""
+        """`x` as a float; refused if it reads the order of tied documents, which has no
+        expectation.
+        """
         if "#rank" in x.meta.root_names():
             self._need_order()
         return self._number(x)
 
     def _shared(self, x: pl.Expr) -> pl.Expr:
-        """`x`, which is counted down the ranking, at the last of tied documents if these share their ranks."""
+        """`x`, which is counted down the ranking, at the last of tied documents if these share
+        their ranks.
+        """
         return self.rows.last_tied(x) if self.shares else x
 
     def need_every_rank(self) -> None:
-        """Refuse a formula that takes a rank for the number of documents down to it, where ranks may leave numbers out."""
+        """Refuse a formula that takes a rank for the number of documents down to it, where ranks
+        may leave numbers out.
+        """
         if self.setup.takes_ranks:
             raise LeavesRanksOut
 

@@ -1,4 +1,6 @@
-"""Several rankings of one query's documents as expressions: the words in which methods of fusion are written."""
+"""Several rankings of one query's documents as expressions: the words in which methods of fusion
+are written.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,12 @@ How: TypeAlias = Literal["sum", "min", "max", "median", "first"]
 Normalization: TypeAlias = Callable[["Scores"], pl.Expr]
 
 LIST = "#list"
-"""The column with the number of a row's ranking; every run has one ranking of each query, which may be empty."""
+"""The column with the number of a row's ranking; every run has one ranking of each query, which may
+be empty."""
 
 GREATEST = 1e150
-"""The greatest size of a score whose square can be added up; the least spread of scores is 1 over it."""
+"""The greatest size of a score whose square can be added up; the least spread of scores is 1 over
+it."""
 
 RUN = pl.col("#run")
 """The number of the row's run, from 0 on, in the order in which the caller names the runs."""
@@ -50,7 +54,9 @@ class OneRanking:
         return self.within_ranking(self.rank.count().cast(pl.Float64))
 
     def by_rank(self, x: pl.Expr) -> pl.Expr:
-        """`x`, a function of the rank; documents with equal scores share its mean if ties count by expectation."""
+        """`x`, a function of the rank; documents with equal scores share its mean if ties count by
+        expectation.
+        """
         return self.needed.column(x.mean().over(LIST, "#score")) if self.expected else x
 
     def within_ranking(self, x: pl.Expr) -> pl.Expr:
@@ -66,8 +72,9 @@ class OneRanking:
 class Rankings(OneRanking):
     """The rankings of a query's documents by several runs.
 
-    Every row is a document in one ranking; a method that looks at absent documents has a row for these, too, without
-    rank and score. A value of a row is summed up per document by `total`, `least`, `greatest` or `median`.
+    Every row is a document in one ranking; a method that looks at absent documents has a row for
+    these, too, without rank and score. A value of a row is summed up per document by `total`,
+    `least`, `greatest` or `median`.
 
     Attributes
     ----------
@@ -80,9 +87,11 @@ class Rankings(OneRanking):
     missing
         The score of a document in a ranking that lacks it: none, 0, or the least of that ranking's.
     expected
-        Whether documents with equal scores in a ranking share the mean of what their ranks are worth.
+        Whether documents with equal scores in a ranking share the mean of what their ranks are
+        worth.
     values
-        For a trained method: of each run, the values that training found at the places 1, 2 and so on.
+        For a trained method: of each run, the values that training found at the places 1, 2 and so
+        on.
     """
 
     needed: Needed
@@ -102,13 +111,18 @@ class Rankings(OneRanking):
     def normalized(self, normalize: Normalization | None) -> pl.Expr:
         """The scores as a normalisation gives them; null for a document that the ranking lacks."""
         scores = Scores(self.needed, self.expected)
-        says = f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their squares; give smaller scores"
+        says = (
+            f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their "
+            "squares; give smaller scores"
+        )
         self.refuse(scores.score.abs() > GREATEST, f"{says}, or fuse by ranks, as with 'rrf'")
         return scores.score if normalize is None else self.needed.column(normalize(scores))
 
     @property
     def score(self) -> pl.Expr:
-        """The normalised score; for a document that the ranking lacks, null or the score that `missing` gives."""
+        """The normalised score; for a document that the ranking lacks, null or the score that
+        `missing` gives.
+        """
         score = self.normalized(self.normalize)
         if self.missing == "zero":
             return score.fill_null(0.0)
@@ -118,7 +132,9 @@ class Rankings(OneRanking):
 
     @property
     def n_candidates(self) -> pl.Expr:
-        """The number of documents in any of the query's rankings; for methods declared with ``absent=True``."""
+        """The number of documents in any of the query's rankings; for methods declared with
+        ``absent=True``.
+        """
         return pl.col("#candidates")
 
     @property
@@ -131,23 +147,36 @@ class Rankings(OneRanking):
         if weights is None or not self.n_rankings:  # an empty table names no runs
             return pl.lit(1.0)
         if len(weights) != self.n_rankings:
-            says = f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order"
+            says = (
+                f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight "
+                "for each run, in their order"
+            )
             raise InvalidOption(option(weights=list(weights)), says)
-        return RUN.replace_strict(range(self.n_rankings), [float(x) for x in weights], return_dtype=pl.Float64)
+        return RUN.replace_strict(
+            range(self.n_rankings), [float(x) for x in weights], return_dtype=pl.Float64
+        )
 
     def learned(self, place: pl.Expr) -> pl.Expr:
-        """The value that training found for the run at a place, from 1 on; 0 beyond the last, and for a document not listed."""
+        """The value that training found for the run at a place, from 1 on; 0 beyond the last, and
+        for a document not listed.
+        """
         last = len(self.values[0])
-        return self._looked_up([(*x, 0.0) for x in self.values], pl.when(place <= last).then(place - 1).otherwise(last))
+        return self._looked_up(
+            [(*x, 0.0) for x in self.values], pl.when(place <= last).then(place - 1).otherwise(last)
+        )
 
     def learned_sum(self, first: pl.Expr, last: pl.Expr) -> pl.Expr:
         """The sum of the learned values at the places from `first` to `last`."""
         sums = [(0.0, *accumulate(x)) for x in self.values]
         most = len(self.values[0])
-        return self._looked_up(sums, last.clip(0, most)) - self._looked_up(sums, (first - 1).clip(0, most))
+        return self._looked_up(sums, last.clip(0, most)) - self._looked_up(
+            sums, (first - 1).clip(0, most)
+        )
 
     def _looked_up(self, values: Sequence[Sequence[float]], at: pl.Expr) -> pl.Expr:
-        """The value of the row's run at a position, from 0 on; 0 for a document that the ranking lacks."""
+        """The value of the row's run at a position, from 0 on; 0 for a document that the ranking
+        lacks.
+        """
         width = len(values[0])
         flat = pl.lit(pl.Series([x for of_run in values for x in of_run], dtype=pl.Float64))
         place = pl.when(self.listed).then(RUN * width + at.cast(pl.Int64))
@@ -156,7 +185,8 @@ class Rankings(OneRanking):
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document.
 
-        ``df.rank.fusion.explain`` shows the terms of the first total of which a formula's value is a multiple.
+        ``df.rank.fusion.explain`` shows the terms of the first total of which a formula's value is
+        a multiple.
         """
         total = self._per_document("sum", x)
         self.totals[total.meta.output_name()] = x
@@ -175,15 +205,19 @@ class Rankings(OneRanking):
         return self._per_document("median", x)
 
     def duels(self, weights: Sequence[float] | None) -> pl.Expr:
-        """The duels that a document wins against the query's other documents, and half of those that are drawn.
+        """The duels that a document wins against the query's other documents, and half of those
+        that are drawn.
 
-        A ranking votes for the document that it has further up, and for one that it has over one that it lacks; it casts
-        no vote between two that it lacks, or that it holds to be equal. The method must be declared with ``absent=True``.
+        A ranking votes for the document that it has further up, and for one that it has over one
+        that it lacks; it casts no vote between two that it lacks, or that it holds to be equal. The
+        method must be declared with ``absent=True``.
         """
         self.weight(weights)  # one for each run
         place = self.by_rank(self.rank).fill_null(self.n_candidates + 1)
         columns = [pl.col("#document"), pl.col(LIST), RUN, place]
-        won = pl.map_batches(columns, partial(_duels, n_rankings=self.n_rankings, weights=weights), pl.Float64)
+        won = pl.map_batches(
+            columns, partial(_duels, n_rankings=self.n_rankings, weights=weights), pl.Float64
+        )
         column = self.needed.column(won, known_by=b"duels" + repr(weights).encode())
         return self._per_document("first", column)
 
@@ -220,12 +254,16 @@ class Scores(OneRanking):
 
     @property
     def deviation(self) -> pl.Expr:
-        """Their standard deviation, divided by the number of scores; exactly 0 if they are all equal."""
+        """Their standard deviation, divided by the number of scores; exactly 0 if they are all
+        equal.
+        """
         return self._spread(0)
 
     @property
     def sample_deviation(self) -> pl.Expr:
-        """Their standard deviation, divided by the number of scores less 1; exactly 0 if they are all equal."""
+        """Their standard deviation, divided by the number of scores less 1; exactly 0 if they are
+        all equal.
+        """
         return self._spread(1)
 
     @property
@@ -242,7 +280,10 @@ class Scores(OneRanking):
 
     def _refuse_lost(self, size: pl.Expr, some: pl.Expr) -> None:
         """Refuse scores so near each other, or 0, that their squares are lost."""
-        says = f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are 0; multiply them"
+        says = (
+            f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are "
+            "0; multiply them"
+        )
         self.refuse(some & (size < 1 / GREATEST), f"{says}, as by 1e200, or give their logarithms")
 
 
@@ -253,8 +294,8 @@ class Learned:
     Attributes
     ----------
     table
-        A row per run and place: the number of the run (``#run``), the place, and the value. A method that learns one value
-        for each run has no column for the place.
+        A row per run and place: the number of the run (``#run``), the place, and the value. A
+        method that learns one value for each run has no column for the place.
     place, value
         The names of the columns of the place and the value.
     """
@@ -271,7 +312,8 @@ class JudgedRankings:
     Attributes
     ----------
     rows
-        A row per document and ranking that has it: ``#run``, ``#rank``, ``#length`` and ``#relevant``.
+        A row per document and ranking that has it: ``#run``, ``#rank``, ``#length`` and
+        ``#relevant``.
     n_queries
         The number of training queries.
     means
@@ -288,16 +330,20 @@ class JudgedRankings:
     #: The number of documents in the ranking.
     length = pl.col("#length")
 
-    #: 1 for a relevant document, 0 for another one; with ties by expectation, the mean of the documents with the same score.
+    # : 1 for a relevant document, 0 for another one; with ties by expectation, the mean of the
+    # documents with the same score.
     relevant = pl.col("#relevant")
 
     def mean(self, metric: str) -> Learned:
         """The mean of a metric over the training queries, of each run."""
         means = pl.Series(metric, self.means(metric), dtype=pl.Float64)
-        return Learned(pl.DataFrame([pl.int_range(len(means), eager=True).alias("#run"), means]), None, metric)
+        return Learned(
+            pl.DataFrame([pl.int_range(len(means), eager=True).alias("#run"), means]), None, metric
+        )
 
     def by_place(self, **values: pl.Expr) -> Learned:
-        """An aggregate of the rows of each run at each place; the place, then the aggregate, under their names.
+        """An aggregate of the rows of each run at each place; the place, then the aggregate, under
+        their names.
 
         Rows whose place is null are left out.
         """
@@ -307,10 +353,13 @@ class JudgedRankings:
         return Learned(found.collect(engine="in-memory"), place, value)
 
 
-# -------------------------------------------------------------------------------------------------------------- duels
+# --------------------------------------------------------------------------------------------------
+# ------------ duels
 
 
-def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[float] | None) -> pl.Series:
+def _duels(
+    columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[float] | None
+) -> pl.Series:
     """The duels that the document of each row wins."""
     document, ranking, run, place = (column.to_numpy() for column in columns)
     seen, number = np.unique(document, return_inverse=True)
@@ -320,11 +369,15 @@ def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[floa
     return pl.Series(duels_won(places, query, weights)[number])
 
 
-def duels_won(place: Votes, query: NDArray[np.int64], weights: Sequence[float] | None) -> NDArray[np.float64]:
-    """The number of duels that each document wins against the others of its query, plus half a duel for each draw.
+def duels_won(
+    place: Votes, query: NDArray[np.int64], weights: Sequence[float] | None
+) -> NDArray[np.float64]:
+    """The number of duels that each document wins against the others of its query, plus half a duel
+    for each draw.
 
-    `place` has a row per document and a column per ranking, which votes for the document of lower place. Queries are
-    compared in blocks of similar size, padded to the largest with documents that draw every duel.
+    `place` has a row per document and a column per ranking, which votes for the document of lower
+    place. Queries are compared in blocks of similar size, padded to the largest with documents that
+    draw every duel.
     """
     by_query = np.argsort(query, kind="stable")
     _, starts, sizes = np.unique(query[by_query], return_index=True, return_counts=True)
@@ -338,15 +391,21 @@ def duels_won(place: Votes, query: NDArray[np.int64], weights: Sequence[float] |
         rows = by_query[np.where(held, starts[some][:, None] + slots, 0)]
         places = np.where(held[..., None], place[rows], np.float32(np.nan))
         step = max(1, PAIRS // (most * len(rows)))
-        parts = [_won(places[:, first : first + step], places, weights) for first in range(0, most, step)]
-        of_none = (most - sizes[some][:, None] + 1) / 2  # the draws against the padding and against itself
+        parts = [
+            _won(places[:, first : first + step], places, weights) for first in range(0, most, step)
+        ]
+        of_none = (
+            most - sizes[some][:, None] + 1
+        ) / 2  # the draws against the padding and against itself
         won[rows[held]] = (np.concatenate(parts, axis=1) - of_none)[held]
     return won
 
 
 def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> NDArray[np.float64]:
     """The duels that documents of each query win against all of that query."""
-    votes = np.zeros((*left.shape[:2], right.shape[1]), dtype=np.int32 if weights is None else np.float64)
+    votes = np.zeros(
+        (*left.shape[:2], right.shape[1]), dtype=np.int32 if weights is None else np.float64
+    )
     for ranking in range(left.shape[2]):
         own, other = left[:, :, None, ranking], right[:, None, :, ranking]
         vote = (own < other).view(np.int8) - (own > other).view(np.int8)
@@ -357,7 +416,9 @@ def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> NDArray[
 
 
 def _blocks(sizes: NDArray[np.int64]) -> Iterator[slice]:
-    """Slices of queries, which are sorted by size, with at most `PAIRS` pairs; a query with more is one by itself."""
+    """Slices of queries, which are sorted by size, with at most `PAIRS` pairs; a query with more is
+    one by itself.
+    """
     start = 0
     while start < len(sizes):
         pairs = np.arange(1, len(sizes) - start + 1) * sizes[start:] ** 2

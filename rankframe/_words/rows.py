@@ -14,11 +14,14 @@ Cut: TypeAlias = int | pl.Expr | None
 Factor: TypeAlias = pl.Expr | None
 
 Answer: TypeAlias = Literal["query", "rank", "document"]
-"""The form of a total: one number per query, the running total at each rank, or the term of each document."""
+"""The form of a total: one number per query, the running total at each rank, or the term of each
+document."""
 
 
 class PairCounts(NamedTuple):
-    """The number of pairs of a query's documents with different labels: all, tied, and in the wrong order."""
+    """The number of pairs of a query's documents with different labels: all, tied, and in the wrong
+    order.
+    """
 
     unequal: pl.Expr
     tied: pl.Expr
@@ -26,10 +29,12 @@ class PairCounts(NamedTuple):
 
 
 class Rows(Protocol):
-    """The rows of one query in rank order, as expressions; documents that were not retrieved come last.
+    """The rows of one query in rank order, as expressions; documents that were not retrieved come
+    last.
 
-    If formulas use gains only, rows with label 0 are dropped before most columns are computed. `count`, `count_so_far`
-    with `of_all`, and the ends of groups of tied documents are those of all rows.
+    If formulas use gains only, rows with label 0 are dropped before most columns are computed.
+    `count`, `count_so_far` with `of_all`, and the ends of groups of tied documents are those of all
+    rows.
     """
 
     #: Position from 1 on, null for a document that was not retrieved.
@@ -40,7 +45,8 @@ class Rows(Protocol):
     label: pl.Expr
     answer: Answer = "query"
 
-    #: Whether a document of the query has a label, be it negative; without one, nobody judged the query.
+    # : Whether a document of the query has a label, be it negative; without one, nobody judged the
+    # query.
     @property
     def has_labels(self) -> pl.Expr: ...
 
@@ -60,14 +66,18 @@ class Rows(Protocol):
     @property
     def largest_label_of_table(self) -> pl.Expr: ...
 
-    #: `x`, an expression over the table's columns, on rows in rank order; `known_by` identifies one that calls Python.
+    # : `x`, an expression over the table's columns, on rows in rank order; `known_by` identifies
+    # one that calls Python.
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr: ...
 
     #: The value at each row's place, from 0 on; null for null. `known_by` identifies the values.
     def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr: ...
 
-    #: The floats that a function gives for the rows of whole queries: `columns`, and `query`, a number for each query.
-    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr: ...
+    # : The floats that a function gives for the rows of whole queries: `columns`, and `query`, a
+    # number for each query.
+    def mapped(
+        self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr
+    ) -> pl.Expr: ...
 
     #: `x` on every row, where `x` is one number for all.
     def each(self, x: pl.Expr) -> pl.Expr: ...
@@ -94,25 +104,30 @@ class Rows(Protocol):
     #: The largest `x` of the query.
     def largest(self, x: pl.Expr) -> pl.Expr: ...
 
-    #: The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a sum per query.
+    # : The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a
+    # sum per query.
     def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr: ...
 
     #: The number of all rows for which `rows` is true.
     def count(self, rows: pl.Expr) -> pl.Expr: ...
 
-    #: The number of rows down to each row for which `rows` is true, `of_all` rows or of the remaining ones.
+    # : The number of rows down to each row for which `rows` is true, `of_all` rows or of the
+    # remaining ones.
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr: ...
 
     #: The pairs of rows with different labels, for rows where `among` is true.
     def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts: ...
 
-    #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`.
+    # : Fail with `message` where `bad` holds for a row; it names the label found, if the fault is
+    # one `of_label`.
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...
 
     #: Fail with `message` where `bad`, which is made of sums, holds for a query.
     def refuse_value(self, bad: pl.Expr, message: str) -> None: ...
     def within(self, x: pl.Expr, query: Sequence[str]) -> pl.Expr:
-        """`x`, an expression over the table's columns, computed within each query if it aggregates."""
+        """`x`, an expression over the table's columns, computed within each query if it
+        aggregates.
+        """
         return x
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
@@ -128,7 +143,9 @@ class Rows(Protocol):
         return self.along(label.sort(descending=True))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
-        """2^label - 1, cut off at label 900 so that no sum overflows; `refuse` reports labels from there on."""
+        """2^label - 1, cut off at label 900 so that no sum overflows; `refuse` reports labels from
+        there on.
+        """
         return 2.0 ** label.clip(upper_bound=900) - 1
 
 

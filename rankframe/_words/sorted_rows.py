@@ -1,4 +1,6 @@
-"""Rows of a table in rank order: each operation becomes a column or a sum of a plan, computed once."""
+"""Rows of a table in rank order: each operation becomes a column or a sum of a plan, computed
+once.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ import polars as pl
 from .._support.polars_versions import is_by_row
 from .._table.columns import Fault
 from ..errors import InvalidOption
-from .in_arrays import Axis, Word, count_so_far, falling_labels, places, product_before, sum_of_query
+from .in_arrays import (
+    Axis,
+    Word,
+    count_so_far,
+    falling_labels,
+    places,
+    product_before,
+    sum_of_query,
+)
 from .pairs import lower_labelled
 from .rows import Answer, Cut, PairCounts, Rows, name_of, on_rows
 
@@ -35,7 +45,8 @@ LARGEST_LABEL = pl.col("#largest")
 """The largest label of the whole table."""
 
 HAS_LABELS = pl.col("#has_labels")
-"""Whether a document of the query has a label: a column that the plan adds to the sums of queries, or to rows."""
+"""Whether a document of the query has a label: a column that the plan adds to the sums of queries,
+or to rows."""
 
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
@@ -54,7 +65,9 @@ def at_last_tied(x: pl.Expr) -> pl.Expr:
 
 
 def listed(tied: bool) -> pl.Expr:
-    """The rows with gain, and the first row of each query; if `tied`, all rows that tie with one of them."""
+    """The rows with gain, and the first row of each query; if `tied`, all rows that tie with one of
+    them.
+    """
     listed = (RAW > 0).fill_null(False) | (POSITION == 1)
     if not tied:
         return listed
@@ -83,8 +96,8 @@ class Needed:
     gains_only
         Whether rows whose label is 0, negative or null add nothing and are dropped before sums.
     source, early, late
-        Columns in order of computation: before ranking, on all rows in rank order, and on rows left after
-        the drop. A late column reads those before it; some are words that NumPy computes.
+        Columns in order of computation: before ranking, on all rows in rank order, and on rows left
+        after the drop. A late column reads those before it; some are words that NumPy computes.
     sums, maxima
         Expressions whose sum, or maximum, is taken per query.
     undefined
@@ -111,7 +124,9 @@ class Needed:
     _of_queries: dict[str, tuple[Literal["sum", "max"], pl.Expr]] = field(default_factory=dict)
 
     def from_table(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
-        """A column of the table, computed before rows are ranked; `known_by` identifies one that calls Python."""
+        """A column of the table, computed before rows are ranked; `known_by` identifies one that
+        calls Python.
+        """
         return self._once("source", x, self.source, known_by)
 
     def before_drop(self, x: pl.Expr) -> pl.Expr:
@@ -119,11 +134,17 @@ class Needed:
         return self._once("early", x, self.early) if self.gains_only else self.column(x)
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
-        """A column of rows left after the drop; `known_by` identifies an expression that calls Python."""
+        """A column of rows left after the drop; `known_by` identifies an expression that calls
+        Python.
+        """
         return self._once("late", x, self.late, known_by)
 
-    def word(self, function: Callable[..., Any], *of: pl.Expr, nothing: float = 0.0, axis: Axis = "") -> pl.Expr:
-        """A column that a function of the rows' arrays computes from columns, of which null counts as `nothing`."""
+    def word(
+        self, function: Callable[..., Any], *of: pl.Expr, nothing: float = 0.0, axis: Axis = ""
+    ) -> pl.Expr:
+        """A column that a function of the rows' arrays computes from columns, of which null counts
+        as `nothing`.
+        """
         names = tuple(x.meta.output_name() for x in of)
         key = function.__name__, *names
         if key not in self._names:
@@ -136,8 +157,12 @@ class Needed:
         self.same.add(column.meta.output_name())
         return column
 
-    def of_query(self, x: pl.Expr, how: Literal["sum", "max"], on_rows: pl.Expr | None = None) -> pl.Expr:
-        """The sum or the maximum of `x` over the query: on its rows, or once where no row needs it (see `settle`)."""
+    def of_query(
+        self, x: pl.Expr, how: Literal["sum", "max"], on_rows: pl.Expr | None = None
+    ) -> pl.Expr:
+        """The sum or the maximum of `x` over the query: on its rows, or once where no row needs it
+        (see `settle`).
+        """
         if on_rows is None:
             on_rows = self.column(getattr(x, how)().over(self.key))
         self._of_queries[on_rows.meta.output_name()] = how, x
@@ -152,7 +177,9 @@ class Needed:
         return self._once("max", x, self.maxima)
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
-        """Fail with `message` where `bad` holds; it names the label found, if the fault is one `of_label`."""
+        """Fail with `message` where `bad` holds; it names the label found, if the fault is one
+        `of_label`.
+        """
         kind = f"{OF_LABEL if of_label else 'document'} {len(self.refused)}"
         self.refused.setdefault(message, Fault(kind, "", bad, message))
 
@@ -161,13 +188,21 @@ class Needed:
         self.undefined[message] = bad
 
     def settle(self) -> None:
-        """Refuse values that are not one number per query; take sums per query unless a row needs them."""
+        """Refuse values that are not one number per query; take sums per query unless a row needs
+        them.
+        """
         for text, value in self.values.items():
             if not self._has_one_value(value):
                 says = f"{text}: its formula gives {value}, which is no one number for a query"
-                raise InvalidOption(f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)")
-        read_by_rows = roots([*self.sums.values(), *self.maxima.values(), *self.late.values(), *self._bad])
-        for name in [name for name in self._of_queries if name not in read_by_rows]:  # in one order, which SQL shows
+                raise InvalidOption(
+                    f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)"
+                )
+        read_by_rows = roots(
+            [*self.sums.values(), *self.maxima.values(), *self.late.values(), *self._bad]
+        )
+        for name in [
+            name for name in self._of_queries if name not in read_by_rows
+        ]:  # in one order, which SQL shows
             how, x = self._of_queries[name]
             (self.sums if how == "sum" else self.maxima)[name] = x
             self.late.pop(name, None)
@@ -209,14 +244,19 @@ class Needed:
     @cached_property
     def flags(self) -> dict[str, pl.Expr]:
         """A column per refusal: the refused label, null on all other rows."""
-        return {fault.column: pl.when(fault.rows).then(pl.col("#label")) for fault in self.refused.values()}
+        return {
+            fault.column: pl.when(fault.rows).then(pl.col("#label"))
+            for fault in self.refused.values()
+        }
 
     def _has_one_value(self, x: pl.Expr) -> bool:
         """Whether `x` has one value per query, or may have."""
         ones = (self.same, self.sums, self.maxima)
         made_of = [name for name in x.meta.root_names() if not any(name in names for names in ones)]
         columns = {name: self.late[name] for name in made_of if name in self.late}
-        return is_by_row(x) is not False and all(x in columns and self._column_has_one(columns[x]) for x in made_of)
+        return is_by_row(x) is not False and all(
+            x in columns and self._column_has_one(columns[x]) for x in made_of
+        )
 
     def _column_has_one(self, x: pl.Expr | Word) -> bool:
         return not isinstance(x, Word) and self._has_one_value(x)
@@ -249,7 +289,8 @@ def in_layers(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class SortedRows(Rows):
-    """The rows of all queries, one query after the other; `needed` notes the columns and sums of a plan.
+    """The rows of all queries, one query after the other; `needed` notes the columns and sums of a
+    plan.
 
     Parameters
     ----------
@@ -287,18 +328,27 @@ class SortedRows(Rows):
 
     def each(self, x: pl.Expr) -> pl.Expr:
         if is_by_row(x) is False:
-            words = "r.whole(x) for x.sum(), r.largest(x) for x.max() and r.so_far(x) for x.cum_sum()"
-            raise InvalidOption(f"a formula has the rows of all queries at once, so {x} would mix them; write {words}")
+            words = (
+                "r.whole(x) for x.sum(), r.largest(x) for x.max() and r.so_far(x) for x.cum_sum()"
+            )
+            raise InvalidOption(
+                f"a formula has the rows of all queries at once, so {x} would mix them; write "
+                f"{words}"
+            )
         return x if x.meta.root_names() else pl.when(POSITION > 0).then(x)
 
     def once(self, x: pl.Expr) -> pl.Expr:
         return x if x.meta.is_column() else self.needed.column(self.each(x))
 
     def along(self, x: pl.Expr) -> pl.Expr:
-        return self.needed.column(x.over(self.needed.key, mapping_strategy="explode"))  # rows stay where they are
+        return self.needed.column(
+            x.over(self.needed.key, mapping_strategy="explode")
+        )  # rows stay where they are
 
     def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr:
-        at_end = POSITION == 1 if step == 1 else POSITION.shift(-1, fill_value=1) == 1  # a window would be slow
+        at_end = (
+            POSITION == 1 if step == 1 else POSITION.shift(-1, fill_value=1) == 1
+        )  # a window would be slow
         return self.needed.column(pl.when(at_end).then(end).otherwise(self.once(x).shift(step)))
 
     def first_tied(self, x: pl.Expr) -> pl.Expr:
@@ -343,19 +393,27 @@ class SortedRows(Rows):
     def count(self, rows: pl.Expr) -> pl.Expr:
         if not self.needed.gains_only:
             return self.whole(rows.cast(pl.Float64))
-        return self.needed.same_for_query(self.needed.before_drop(rows.sum().over(self.needed.key).cast(pl.Float64)))
+        return self.needed.same_for_query(
+            self.needed.before_drop(rows.sum().over(self.needed.key).cast(pl.Float64))
+        )
 
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
         if not of_all or not self.needed.gains_only:
             return self.needed.word(count_so_far, self.once(rows))
         # a count over the table, minus that before the query, needs no window
         so_far = pl.when(rows).then(1).cum_count().cast(pl.Int64)
-        return self.needed.before_drop((so_far - (so_far - rows).gather(FIRST_ROW)).cast(pl.Float64))
+        return self.needed.before_drop(
+            (so_far - (so_far - rows).gather(FIRST_ROW)).cast(pl.Float64)
+        )
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts:
         level = label if self.top is not None else self.along(label.rank("dense"))
-        rows = pl.struct(query=QUERY, tied=STARTS.cum_sum(), level=pl.when(among).then(level.cast(pl.Int64)))
-        counts = rows.map_batches(lower_labelled, return_dtype=pl.Struct(dict.fromkeys(PairCounts._fields, pl.Float64)))
+        rows = pl.struct(
+            query=QUERY, tied=STARTS.cum_sum(), level=pl.when(among).then(level.cast(pl.Int64))
+        )
+        counts = rows.map_batches(
+            lower_labelled, return_dtype=pl.Struct(dict.fromkeys(PairCounts._fields, pl.Float64))
+        )
         found = self.needed.column(counts, b"pairs" + rows.meta.serialize())
         return PairCounts(*(self.whole(found.struct.field(name)) for name in PairCounts._fields))
 

@@ -25,7 +25,8 @@ class Pair:
         Whether both rankings are known to have every document.
     """
 
-    #: The ranks by the two scores, ties broken by the tie rule; null where that ranking lacks the document.
+    # : The ranks by the two scores, ties broken by the tie rule; null where that ranking lacks the
+    # document.
     rank = pl.col("#rank")
     other_rank = pl.col("#other_rank")
     #: The two scores; null where that ranking lacks the document.
@@ -45,13 +46,19 @@ class Pair:
         """Both rankings down to rank `k`."""
         top = copy(self)
         if k is not None:
-            top.rank, top.other_rank = (pl.when(rank <= k).then(rank) for rank in (self.rank, self.other_rank))
+            top.rank, top.other_rank = (
+                pl.when(rank <= k).then(rank) for rank in (self.rank, self.other_rank)
+            )
         return top
 
     def summed(self, weight: Callable[[pl.Expr], pl.Expr]) -> Pair:
-        """The same pair with the sum of `weight`, which is above 0, down to a depth in place of that depth."""
+        """The same pair with the sum of `weight`, which is above 0, down to a depth in place of
+        that depth.
+        """
         sums = copy(self)
-        sums.rank, sums.other_rank = (self.so_far(weight(rank), rank) for rank in (self.rank, self.other_rank))
+        sums.rank, sums.other_rank = (
+            self.so_far(weight(rank), rank) for rank in (self.rank, self.other_rank)
+        )
         return sums
 
     @property
@@ -77,7 +84,9 @@ class Pair:
 
     def so_far(self, x: pl.Expr, order: pl.Expr) -> pl.Expr:
         """The sum of `x` down to each document as `order` has them."""
-        return self.needed.column(x.cast(pl.Float64).cum_sum().over(self.needed.key, order_by=order))
+        return self.needed.column(
+            x.cast(pl.Float64).cum_sum().over(self.needed.key, order_by=order)
+        )
 
     @property
     def n_relevant(self) -> pl.Expr:
@@ -98,14 +107,25 @@ class Pair:
         return self.needed.max(x)
 
     def overlap_of_ties(self, figure: str, tied: str, p: float) -> pl.Expr:
-        """The rank-biased overlap of two rankings with ties, by its variant: extrapolated, the least or the greatest."""
+        """The rank-biased overlap of two rankings with ties, by its variant: extrapolated, the
+        least or the greatest.
+        """
         columns = [QUERY.alias("query")]
-        for name, rank, score in (("own", self.rank, self.own_score), ("other", self.other_rank, self.other_score)):
+        for name, rank, score in (
+            ("own", self.rank, self.own_score),
+            ("other", self.other_rank, self.other_score),
+        ):
             group = [*self.needed.key, pl.when(rank.is_not_null()).then(score)]
-            columns += [getattr(rank, end)().over(group).alias(f"{name} {end}") for end in ("min", "max")]
+            columns += [
+                getattr(rank, end)().over(group).alias(f"{name} {end}") for end in ("min", "max")
+            ]
         struct = pl.struct(columns)
-        found = struct.map_batches(partial(overlaps_of_ties, figure=figure, tied=tied, p=p), return_dtype=pl.Float64)
-        return self.largest(self.needed.column(found, f"{figure} {tied} {p} ".encode() + struct.meta.serialize()))
+        found = struct.map_batches(
+            partial(overlaps_of_ties, figure=figure, tied=tied, p=p), return_dtype=pl.Float64
+        )
+        return self.largest(
+            self.needed.column(found, f"{figure} {tied} {p} ".encode() + struct.meta.serialize())
+        )
 
     def _last(self, rank: pl.Expr) -> pl.Expr:
         return self.needed.column(rank.max().over(self.needed.key))
@@ -162,7 +182,9 @@ class Common:
     @property
     def rising(self) -> pl.Expr:
         """Positions by rising first score, then rising second score."""
-        return self.needed.column(pl.int_range(pl.len()).over(self.needed.key, order_by=[self.score, self.other]))
+        return self.needed.column(
+            pl.int_range(pl.len()).over(self.needed.key, order_by=[self.score, self.other])
+        )
 
     @property
     def other_level(self) -> pl.Expr:
@@ -175,11 +197,17 @@ class Common:
 
     def tied_pairs(self, *x: pl.Expr) -> pl.Expr:
         """The number of pairs of documents that are equal in all of `x`."""
-        return self.total((self.needed.column(pl.len().over(*self.needed.key, *x)).cast(pl.Float64) - 1) / 2)
+        return self.total(
+            (self.needed.column(pl.len().over(*self.needed.key, *x)).cast(pl.Float64) - 1) / 2
+        )
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
-        """For each of these documents, the number before it by `order` with a greater `value`; 0 for other documents."""
-        rows = pl.struct(query=QUERY, order=order, value=pl.when(self.counted).then(value.cast(pl.Int64)))
+        """For each of these documents, the number before it by `order` with a greater `value`; 0
+        for other documents.
+        """
+        rows = pl.struct(
+            query=QUERY, order=order, value=pl.when(self.counted).then(value.cast(pl.Int64))
+        )
         before = rows.map_batches(greater_before, return_dtype=pl.Float64)
         return self.needed.column(before, b"greater" + rows.meta.serialize())
 
@@ -197,22 +225,27 @@ class Common:
 
 
 def weighted_taus(rows: pl.Series) -> pl.Series:
-    """The weighted tau of the ``score`` and the ``other`` score of each ``query``, on its rows with both; else null."""
+    """The weighted tau of the ``score`` and the ``other`` score of each ``query``, on its rows with
+    both; else null.
+    """
     every = rows.struct.unnest().with_row_index("row").drop_nulls().sort("query")
     found, start = np.full(len(rows), np.nan), starts_of(every["query"].to_numpy())
     for some in np.split(np.arange(every.height), start[1:]):
         x, y = (every[name].cast(pl.Float64).to_numpy()[some] for name in ("score", "other"))
         if len(np.unique(x)) > 1 and len(np.unique(y)) > 1:
-            found[every["row"].to_numpy()[some]] = load("scipy.stats", "stats").weightedtau(x, y).statistic
+            found[every["row"].to_numpy()[some]] = (
+                load("scipy.stats", "stats").weightedtau(x, y).statistic
+            )
     return pl.Series(rows.name, found, nan_to_null=True)
 
 
 def overlaps_of_ties(rows: pl.Series, figure: str, tied: str, p: float) -> pl.Series:
     """The rank-biased overlap of the two rankings of each query, on its rows.
 
-    A group of tied documents has the ranks ``min`` to ``max``, null where a ranking lacks the document. At depth d a document
-    counts the share of its ranks down to d, or 1 from the first on in variant w; the agreement is the sum of the products of
-    both shares over d in variant a, and over a mean of the numbers of documents or of the squared shares in w and b.
+    A group of tied documents has the ranks ``min`` to ``max``, null where a ranking lacks the
+    document. At depth d a document counts the share of its ranks down to d, or 1 from the first on
+    in variant w; the agreement is the sum of the products of both shares over d in variant a, and
+    over a mean of the numbers of documents or of the squared shares in w and b.
     """
     every = rows.struct.unnest().with_row_index("row").sort("query")
     ends = every.select(pl.exclude("row", "query").cast(pl.Float64)).to_numpy()
@@ -228,19 +261,31 @@ def overlaps_of_ties(rows: pl.Series, figure: str, tied: str, p: float) -> pl.Se
         only = np.flatnonzero(np.isnan(first[0]) & ~np.isnan(first[1]))
         only = only[np.argsort(first[1, only, 0], kind="stable")]
         share = np.nan_to_num(share)
-        both, sizes, left = share.prod(axis=0).sum(axis=0), (share**2).sum(axis=1), share[1, only, s:]
+        both, sizes, left = (
+            share.prod(axis=0).sum(axis=0),
+            (share**2).sum(axis=1),
+            share[1, only, s:],
+        )
         sizes[0, s:] = depth[s:]  # the shorter ranking goes on
         of = {"w": sizes.mean(axis=0), "a": depth, "b": np.sqrt(sizes.prod(axis=0))}[tied]
-        at_s, met, weight = both[s - 1] / of[s - 1] if s else 0.0, both[-1], (1 - p) * p ** (depth - 1.0)
+        at_s, met, weight = (
+            both[s - 1] / of[s - 1] if s else 0.0,
+            both[-1],
+            (1 - p) * p ** (depth - 1.0),
+        )
         if figure == "min":
             beyond = met * (-(1 - p) / p * np.log1p(-p) - (weight / depth).sum())
         elif figure == "ext":  # the documents below it are common as often as those that it has
-            both[s:] += (depth[s:] - s) * at_s * left.sum(axis=0) / np.maximum((left > 0).sum(axis=0), 1)
+            both[s:] += (
+                (depth[s:] - s) * at_s * left.sum(axis=0) / np.maximum((left > 0).sum(axis=0), 1)
+            )
             beyond = (met + (l - s) * at_s) / l * p**l
         else:  # it goes on with what the longer one has already shown
             both[s:] += np.triu(left[: l - s]).sum(axis=0)
             end = l + s - met
             further = np.arange(l + 1, end + 0.5)
             beyond = ((2 * further - end) / further * (1 - p) * p ** (further - 1)).sum() + p**end
-        found[every["row"].to_numpy()[some]] = min(max((both / of * weight).sum() + beyond, 0.0), 1.0)
+        found[every["row"].to_numpy()[some]] = min(
+            max((both / of * weight).sum() + beyond, 0.0), 1.0
+        )
     return pl.Series(rows.name, found, nan_to_null=True)

@@ -1,4 +1,6 @@
-"""The methods of fusion as functions of several rankings, and the normalisations of one ranking's scores."""
+"""The methods of fusion as functions of several rankings, and the normalisations of one ranking's
+scores.
+"""
 
 from .ranks import *
 from .scores import *

@@ -1,4 +1,6 @@
-"""Fusion by scores: what a document's scores in the rankings add up to; normalisations bring these to a common scale."""
+"""Fusion by scores: what a document's scores in the rankings add up to; normalisations bring these
+to a common scale.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ import polars as pl
 from .._catalog.fusions import fusion, normalization
 from .._words.rankings import Rankings, Scores
 
-__all__ = ["comb_anz", "comb_gmnz", "comb_max", "comb_med", "comb_min", "comb_mnz", "comb_sum", "mixed", "wmnz", "wsum"]
+__all__ = [
+    "comb_anz",
+    "comb_gmnz",
+    "comb_max",
+    "comb_med",
+    "comb_min",
+    "comb_mnz",
+    "comb_sum",
+    "mixed",
+    "wmnz",
+    "wsum",
+]
 
 
 @fusion("sum", of="scores")
@@ -49,7 +62,8 @@ def comb_max(r: Rankings) -> pl.Expr:
 
 @fusion("med", "median", of="scores")
 def comb_med(r: Rankings) -> pl.Expr:
-    """CombMED: the median of the scores; of an even number of them, the mean of the two in the middle.
+    """CombMED: the median of the scores; of an even number of them, the mean of the two in the
+    middle.
 
     References
     ----------
@@ -66,7 +80,8 @@ def comb_anz(r: Rankings) -> pl.Expr:
 
     References
     ----------
-    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``anz``, trectools' ``mean``.
+    Fox and Shaw, Combination of multiple searches, TREC-2, 1994; ranx' ``anz``, trectools'
+    ``mean``.
     """
     return r.total(r.score) / r.n_listing
 
@@ -86,7 +101,8 @@ def comb_mnz(r: Rankings) -> pl.Expr:
 
 @fusion("gmnz", of="scores")
 def comb_gmnz(r: Rankings, gamma: float = 1.0) -> pl.Expr:
-    r"""CombGMNZ: the sum of the scores times a power of the number `h` of rankings that have the document.
+    r"""CombGMNZ: the sum of the scores times a power of the number `h` of rankings that have the
+    document.
 
     .. math:: h^\gamma \sum_j s_j(d)
 
@@ -115,14 +131,16 @@ def wsum(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
 
     References
     ----------
-    Vogt and Cottrell, Fusion via a linear combination of scores, Information Retrieval 1, 1999; ranx' ``wsum``.
+    Vogt and Cottrell, Fusion via a linear combination of scores, Information Retrieval 1, 1999;
+    ranx' ``wsum``.
     """
     return r.total(r.score * r.weight(weights))
 
 
 @fusion(of="scores")
 def mixed(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
-    r"""The weighted sum of the scores times the square root of the number `h` of rankings that have the document.
+    r"""The weighted sum of the scores times the square root of the number `h` of rankings that have
+    the document.
 
     .. math:: \sqrt{h} \sum_j w_j \, s_j(d)
 
@@ -158,33 +176,52 @@ def wmnz(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
 
 @normalization("minmax", "min-max")
 def min_max(r: Scores) -> pl.Expr:
-    """From 0, the least score, to 1, the greatest; 1 for every document where all scores are equal."""
-    return pl.when(r.greatest > r.least).then((r.score - r.least) / (r.greatest - r.least)).otherwise(_one(r))
+    """From 0, the least score, to 1, the greatest; 1 for every document where all scores are
+    equal.
+    """
+    return (
+        pl.when(r.greatest > r.least)
+        .then((r.score - r.least) / (r.greatest - r.least))
+        .otherwise(_one(r))
+    )
 
 
 @normalization("min-max-inverted")
 def min_max_inverted(r: Scores) -> pl.Expr:
-    """From 1, the least score, to 0, the greatest: for distances; 1 for every document where all are equal."""
-    return pl.when(r.greatest > r.least).then((r.greatest - r.score) / (r.greatest - r.least)).otherwise(_one(r))
+    """From 1, the least score, to 0, the greatest: for distances; 1 for every document where all
+    are equal.
+    """
+    return (
+        pl.when(r.greatest > r.least)
+        .then((r.greatest - r.score) / (r.greatest - r.least))
+        .otherwise(_one(r))
+    )
 
 
 @normalization(text="max")
 def over_greatest(r: Scores) -> pl.Expr:
     """The score over the greatest of the ranking."""
-    r.refuse(r.score < 0, "normalize='max' divides by the greatest score, and a score is negative; write 'min_max'")
+    r.refuse(
+        r.score < 0,
+        "normalize='max' divides by the greatest score, and a score is negative; write 'min_max'",
+    )
     return pl.when(r.greatest > 0).then(r.score / r.greatest).otherwise(_one(r))
 
 
 @normalization(text="sum")
 def over_sum(r: Scores) -> pl.Expr:
-    """The score above the least, over the sum of these; 1 over the number of documents where all are equal."""
+    """The score above the least, over the sum of these; 1 over the number of documents where all
+    are equal.
+    """
     above = r.score - r.least
     return pl.when(r.greatest > r.least).then(above / r.total(above)).otherwise(_one(r) / r.length)
 
 
 @normalization("z_score", "z-score", "zscore")
 def zmuv(r: Scores) -> pl.Expr:
-    """Zero mean, unit variance: standard deviations above the mean; 0 where all scores are equal."""
+    """Zero mean, unit variance: standard deviations above the mean; 0 where all scores are
+    equal.
+    """
     return pl.when(r.deviation > 0).then((r.score - r.mean) / r.deviation).otherwise(_one(r) - 1)
 
 
@@ -202,7 +239,9 @@ def l2(r: Scores) -> pl.Expr:
 
 @normalization("dist_based_score")
 def dbsf(r: Scores) -> pl.Expr:
-    """Distribution-based: from three standard deviations below the mean, 0, to three above, 1; 1/2 where all are equal."""
+    """Distribution-based: from three standard deviations below the mean, 0, to three above, 1; 1/2
+    where all are equal.
+    """
     low = r.mean - 3 * r.deviation
     return pl.when(r.deviation > 0).then((r.score - low) / (6 * r.deviation)).otherwise(_one(r) / 2)
 

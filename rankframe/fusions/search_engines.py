@@ -1,6 +1,8 @@
-"""Fusion as search engines and libraries do it: their constants, their normalisations, their defaults.
+"""Fusion as search engines and libraries do it: their constants, their normalisations, their
+defaults.
 
-Engines compute with 32-bit numbers; these formulas keep 64 bits, so that values agree to about seven digits.
+Engines compute with 32-bit numbers; these formulas keep 64 bits, so that values agree to about
+seven digits.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ __all__ = [
 ]  # fmt: skip
 
 LEAST_FLOAT = 2.0**-149
-"""The least 32-bit number above 0, at which Elasticsearch and OpenSearch start to look for the greatest score."""
+"""The least 32-bit number above 0, at which Elasticsearch and OpenSearch start to look for the
+greatest score."""
 
 Shares: TypeAlias = Annotated[Sequence[float], Range(least=0)]
 """Weights of an engine that takes none below 0."""
@@ -33,7 +36,10 @@ WINDOW = ("rank_window_size", 10)
 
 @fusion(of="engine", depth=WINDOW)
 def elasticsearch_rrf(
-    r: Rankings, *, rank_constant: Annotated[int, Range(least=1)] = 60, weights: Shares | None = None
+    r: Rankings,
+    *,
+    rank_constant: Annotated[int, Range(least=1)] = 60,
+    weights: Shares | None = None,
 ) -> pl.Expr:
     r"""Elasticsearch's ``rrf`` retriever: the sum of 1 over `rank_constant` plus the rank.
 
@@ -57,14 +63,17 @@ def elasticsearch_rrf(
 
 @fusion(of="engine", depth=WINDOW)
 def elasticsearch_linear(
-    r: Rankings, *, weights: Shares | None = None, normalizer: Literal["none", "minmax", "l2_norm"] = "none"
+    r: Rankings,
+    *,
+    weights: Shares | None = None,
+    normalizer: Literal["none", "minmax", "l2_norm"] = "none",
 ) -> pl.Expr:
     r"""Elasticsearch's ``linear`` retriever: the weighted sum of the normalised scores.
 
     .. math:: \sum_j w_j \, s_j(d)
 
-    A ranking of equal scores keeps them under ``minmax``. Its greatest score is looked for among numbers above 0 only, so
-    that negative scores come out too low.
+    A ranking of equal scores keeps them under ``minmax``. Its greatest score is looked for among
+    numbers above 0 only, so that negative scores come out too low.
 
     Parameters
     ----------
@@ -77,9 +86,12 @@ def elasticsearch_linear(
 
     References
     ----------
-    Elasticsearch 9, ``LinearRetrieverBuilder``, ``MinMaxScoreNormalizer`` and ``L2ScoreNormalizer``.
+    Elasticsearch 9, ``LinearRetrieverBuilder``, ``MinMaxScoreNormalizer`` and
+    ``L2ScoreNormalizer``.
     """
-    normalize = {"none": None, "minmax": _elasticsearch_minmax, "l2_norm": _elasticsearch_l2}[normalizer]
+    normalize = {"none": None, "minmax": _elasticsearch_minmax, "l2_norm": _elasticsearch_l2}[
+        normalizer
+    ]
     return r.total(r.normalized(normalize) * r.weight(weights))
 
 
@@ -105,36 +117,45 @@ def opensearch_hybrid(
     combination: Literal["arithmetic_mean", "geometric_mean", "harmonic_mean"] = "arithmetic_mean",
     weights: Shares | None = None,
 ) -> pl.Expr:
-    r"""OpenSearch's ``normalization-processor``: a weighted mean of the normalised scores over the rankings that have it.
+    r"""OpenSearch's ``normalization-processor``: a weighted mean of the normalised scores over the
+    rankings that have it.
 
     .. math::
         \frac{\sum_j w_j s_j(d)}{\sum_j w_j}
         \quad\text{or}\quad \exp \frac{\sum_j w_j \ln s_j(d)}{\sum_j w_j}
         \quad\text{or}\quad \frac{\sum_j w_j}{\sum_j w_j / s_j(d)}
 
-    The arithmetic mean leaves out scores below 0, the others also 0. Under ``min_max`` the least score of a ranking becomes
-    .001, and equal scores above 0 become 1; the greatest score is looked for among numbers above 0 only. Under ``z_score``,
-    with the standard deviation of a sample, scores below the mean become .001, and one at the mean becomes the greatest
-    score of the ranking as it is, as do equal scores.
+    The arithmetic mean leaves out scores below 0, the others also 0. Under ``min_max`` the least
+    score of a ranking becomes .001, and equal scores above 0 become 1; the greatest score is looked
+    for among numbers above 0 only. Under ``z_score``, with the standard deviation of a sample,
+    scores below the mean become .001, and one at the mean becomes the greatest score of the ranking
+    as it is, as do equal scores.
 
     Parameters
     ----------
     normalization
         ``"min_max"``, ``"l2"`` or ``"z_score"``.
     combination
-        ``"arithmetic_mean"``, ``"geometric_mean"`` or ``"harmonic_mean"``; ``z_score`` takes the first only.
+        ``"arithmetic_mean"``, ``"geometric_mean"`` or ``"harmonic_mean"``; ``z_score`` takes the
+        first only.
     weights
-        A weight for each run from 0 on, in the order of the runs; brought to a sum of 1, as OpenSearch takes them.
-        ``None`` weighs all alike.
+        A weight for each run from 0 on, in the order of the runs; brought to a sum of 1, as
+        OpenSearch takes them. ``None`` weighs all alike.
 
     References
     ----------
     OpenSearch neural-search 3, ``NormalizationProcessor``.
     """
     if normalization == "z_score" and combination != "arithmetic_mean":
-        says = f" gives no {combination}, as OpenSearch refuses it; leave out combination, or write "
+        says = (
+            f" gives no {combination}, as OpenSearch refuses it; leave out combination, or write "
+        )
         raise InvalidOption(option(normalization="z_score"), says, option(normalization="min_max"))
-    normalize = {"min_max": _opensearch_min_max, "l2": _opensearch_l2, "z_score": _opensearch_z_score}[normalization]
+    normalize = {
+        "min_max": _opensearch_min_max,
+        "l2": _opensearch_l2,
+        "z_score": _opensearch_z_score,
+    }[normalization]
     score, weight = r.normalized(normalize), _share(r, weights)
     counts = score >= 0 if combination == "arithmetic_mean" else score > 0
     some, weighed = pl.when(counts).then(score), pl.when(counts).then(weight)
@@ -166,9 +187,13 @@ def _opensearch_z_score(r: Scores) -> pl.Expr:
 
 @fusion(of="engine")
 def opensearch_rrf(
-    r: Rankings, *, rank_constant: Annotated[int, Range(least=1, most=10_000)] = 60, weights: Shares | None = None
+    r: Rankings,
+    *,
+    rank_constant: Annotated[int, Range(least=1, most=10_000)] = 60,
+    weights: Shares | None = None,
 ) -> pl.Expr:
-    r"""OpenSearch's ``score-ranker-processor``: the sum of 1 over `rank_constant` plus the rank, to ten decimals.
+    r"""OpenSearch's ``score-ranker-processor``: the sum of 1 over `rank_constant` plus the rank, to
+    ten decimals.
 
     .. math:: \sum_j \frac{w_j}{c + r_j(d)}
 
@@ -190,7 +215,8 @@ def opensearch_rrf(
 def qdrant_rrf(
     r: Rankings, *, k: Annotated[int, Range(least=1)] = 2, weights: Sequence[float] | None = None
 ) -> pl.Expr:
-    r"""Qdrant's ``rrf``: reciprocal ranks in which a ranking of weight `w` counts as if its ranks were divided by `w`.
+    r"""Qdrant's ``rrf``: reciprocal ranks in which a ranking of weight `w` counts as if its ranks
+    were divided by `w`.
 
     .. math:: \sum_j \frac{1}{k - 1 + r_j(d) / w_j}
 
@@ -199,11 +225,13 @@ def qdrant_rrf(
     k
         The constant; Qdrant's default is 2, which gives 1/2 to the first document.
     weights
-        A weight for each run, in the order of the runs; ``None`` weighs each by 1. A run of weight 0 or less adds nothing.
+        A weight for each run, in the order of the runs; ``None`` weighs each by 1. A run of weight
+        0 or less adds nothing.
 
     References
     ----------
-    Qdrant 1.17, ``reciprocal_rank_fusion``; before 1.17 it had no weights, and before 1.16 no other constant.
+    Qdrant 1.17, ``reciprocal_rank_fusion``; before 1.17 it had no weights, and before 1.16 no other
+    constant.
     """
     weight = r.weight(weights)
     term = pl.when(weight > 0).then(r.by_rank(1 / (k - 1 + r.rank / weight))).otherwise(0.0)
@@ -212,12 +240,13 @@ def qdrant_rrf(
 
 @fusion(of="engine")
 def qdrant_dbsf(r: Rankings) -> pl.Expr:
-    r"""Qdrant's ``dbsf``: the sum of the scores on a scale from three standard deviations below the mean to three above.
+    r"""Qdrant's ``dbsf``: the sum of the scores on a scale from three standard deviations below the
+    mean to three above.
 
     .. math:: \sum_j \frac{s_j(d) - (\mu_j - 3 \sigma_j)}{6 \sigma_j}
 
-    The standard deviation is that of a sample (divided by the number of scores less 1); 1/2 for equal scores, and for the
-    document of a ranking of one.
+    The standard deviation is that of a sample (divided by the number of scores less 1); 1/2 for
+    equal scores, and for the document of a ranking of one.
 
     References
     ----------
@@ -244,7 +273,8 @@ def langchain(
     c
         The constant.
     weights
-        A weight for each run, in the order of the runs; ``None`` weighs each by 1 over their number.
+        A weight for each run, in the order of the runs; ``None`` weighs each by 1 over their
+        number.
 
     References
     ----------
@@ -268,17 +298,17 @@ def llamaindex(
         \quad\text{or}\quad \sum_j \frac{1}{60 + r_j(d) - 1}
         \quad\text{or}\quad \sum_j w_j \frac{s_j(d) - a_j}{b_j - a_j}
 
-    The scale from `a` to `b` is that from the least to the greatest score under ``relative_score``, and that from three
-    standard deviations below the mean to three above under ``dist_based_score``; of equal scores, each becomes 1 if they are
-    above 0, and 0 if not.
+    The scale from `a` to `b` is that from the least to the greatest score under ``relative_score``,
+    and that from three standard deviations below the mean to three above under
+    ``dist_based_score``; of equal scores, each becomes 1 if they are above 0, and 0 if not.
 
     Parameters
     ----------
     mode
         ``"simple"``, ``"reciprocal_rerank"``, ``"relative_score"`` or ``"dist_based_score"``.
     weights
-        A weight for each run, in the order of the runs, which the last two modes read; brought to a sum of 1. ``None`` weighs
-        all alike.
+        A weight for each run, in the order of the runs, which the last two modes read; brought to a
+        sum of 1. ``None`` weighs all alike.
 
     References
     ----------
@@ -289,7 +319,10 @@ def llamaindex(
         return r.greatest(r.normalized(None))
     if mode == "reciprocal_rerank":
         return r.total(r.by_rank(1 / (60 + r.rank - 1)))
-    return r.total(r.normalized(_relative if mode == "relative_score" else _distribution(_one_if_above_0)) * weight)
+    return r.total(
+        r.normalized(_relative if mode == "relative_score" else _distribution(_one_if_above_0))
+        * weight
+    )
 
 
 def _relative(r: Scores) -> pl.Expr:
@@ -318,23 +351,25 @@ def haystack(
     ] = "concatenate",
     weights: Sequence[float] | None = None,
 ) -> pl.Expr:
-    r"""Haystack's ``DocumentJoiner``: the greatest score, the weighted sum of scores, or that of reciprocal ranks.
+    r"""Haystack's ``DocumentJoiner``: the greatest score, the weighted sum of scores, or that of
+    reciprocal ranks.
 
     .. math::
         \max_j s_j(d)
         \quad\text{or}\quad \sum_j w_j s_j(d)
         \quad\text{or}\quad \sum_j \frac{61 w_j}{60 + r_j(d)}
 
-    Under ``distribution_based_rank_fusion`` it is the greatest score on a scale from three standard deviations below the
-    ranking's mean to three above; a ranking of equal scores keeps them.
+    Under ``distribution_based_rank_fusion`` it is the greatest score on a scale from three standard
+    deviations below the ranking's mean to three above; a ranking of equal scores keeps them.
 
     Parameters
     ----------
     join_mode
-        ``"concatenate"``, ``"merge"``, ``"reciprocal_rank_fusion"`` or ``"distribution_based_rank_fusion"``.
+        ``"concatenate"``, ``"merge"``, ``"reciprocal_rank_fusion"`` or
+        ``"distribution_based_rank_fusion"``.
     weights
-        A weight for each run, in the order of the runs, which ``merge`` and ``reciprocal_rank_fusion`` read; brought to a sum
-        of 1. ``None`` weighs all alike.
+        A weight for each run, in the order of the runs, which ``merge`` and
+        ``reciprocal_rank_fusion`` read; brought to a sum of 1. ``None`` weighs all alike.
 
     References
     ----------
@@ -356,6 +391,9 @@ def _share(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
         return pl.lit(1 / max(r.n_rankings, 1))
     weight = r.weight(weights)
     if min(weights) < 0 or not 0 < sum(weights) < math.inf:
-        says = " cannot be brought to a sum of 1; give weights from 0 on, one of them above 0, whose sum is finite"
+        says = (
+            " cannot be brought to a sum of 1; give weights from 0 on, one of them above 0, "
+            "whose sum is finite"
+        )
         raise InvalidOption(option(weights=list(weights)), says)
     return weight / sum(weights)

@@ -1,4 +1,6 @@
-"""Fusion by what judged rankings teach: how good a run is, or how often it has a relevant document at a rank."""
+"""Fusion by what judged rankings teach: how good a run is, or how often it has a relevant document
+at a rank.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def by_rank(t: JudgedRankings) -> Learned:
 
 
 def by_share_of_length(t: JudgedRankings, x: int) -> Learned:
-    """The mean over the queries of the share of relevant documents in each of `x` parts of the ranking."""
+    """The mean over the queries of the share of relevant documents in each of `x` parts of the
+    ranking.
+    """
     size = (t.length / x).ceil()
     part = ((t.rank - 1) / size).floor() + 1
     share = t.relevant / pl.min_horizontal(size, t.length - (part - 1) * size)
@@ -46,7 +50,9 @@ def by_segment(t: JudgedRankings) -> Learned:
 
 
 def by_class(t: JudgedRankings) -> Learned:
-    """The mean over the queries of the relevant documents in each class of ranks, over its width."""
+    """The mean over the queries of the relevant documents in each class of ranks, over its
+    width.
+    """
     return _between(t, CLASSES)
 
 
@@ -58,7 +64,9 @@ def _between(t: JudgedRankings, last: tuple[int, ...]) -> Learned:
 
 
 def _place(rank: pl.Expr, last: tuple[int, ...]) -> pl.Expr:
-    """The number of the segment that a rank stands in, from 1 on; one more than there are for a rank beyond the last."""
+    """The number of the segment that a rank stands in, from 1 on; one more than there are for a
+    rank beyond the last.
+    """
     return 1 + pl.sum_horizontal((rank > end).cast(pl.Float64) for end in last)
 
 
@@ -70,24 +78,26 @@ def mapfuse(r: Rankings) -> pl.Expr:
 
     References
     ----------
-    Lillis, Zhang, Toolan, Collier, Leonard and Dunnion, Estimating probabilities for effective data fusion, SIGIR 2010;
-    ranx' ``mapfuse``.
+    Lillis, Zhang, Toolan, Collier, Leonard and Dunnion, Estimating probabilities for effective data
+    fusion, SIGIR 2010; ranx' ``mapfuse``.
     """
     return r.total(r.by_rank(r.learned(pl.lit(1)) / r.rank))
 
 
 @trained(by_rank, of="ranks")
 def posfuse(r: Rankings) -> pl.Expr:
-    r"""PosFuse: the sum of the probabilities of relevance at the ranks; 0 beyond the ranks seen in training.
+    r"""PosFuse: the sum of the probabilities of relevance at the ranks; 0 beyond the ranks seen in
+    training.
 
     .. math:: \sum_j p_j(r_j(d))
 
-    A rank's probability is the share of relevant documents there, of the training queries whose ranking reaches it.
+    A rank's probability is the share of relevant documents there, of the training queries whose
+    ranking reaches it.
 
     References
     ----------
-    Lillis, Zhang, Toolan, Collier, Leonard and Dunnion, Estimating probabilities for effective data fusion, SIGIR 2010;
-    ranx' ``posfuse``.
+    Lillis, Zhang, Toolan, Collier, Leonard and Dunnion, Estimating probabilities for effective data
+    fusion, SIGIR 2010; ranx' ``posfuse``.
     """
     return r.total(r.by_rank(r.learned(r.rank)))
 
@@ -96,7 +106,8 @@ def posfuse(r: Rankings) -> pl.Expr:
 def slidefuse(r: Rankings, w: Annotated[int, Range(least=0)]) -> pl.Expr:
     r"""SlideFuse: the sum of the mean probabilities of relevance in a window around the ranks.
 
-    .. math:: \sum_j \frac{1}{b - a + 1} \sum_{i=a}^{b} p_j(i), \quad a = \max(1, r_j(d) - w), \; b = \min(n_j, r_j(d) + w)
+    .. math:: \sum_j \frac{1}{b - a + 1} \sum_{i=a}^{b} p_j(i), \quad a = \max(1, r_j(d) - w), \; b
+    = \min(n_j, r_j(d) + w)
 
     A rank's probability is as for PosFuse; the ranking `j` has `n_j` documents.
 
@@ -107,8 +118,8 @@ def slidefuse(r: Rankings, w: Annotated[int, Range(least=0)]) -> pl.Expr:
 
     References
     ----------
-    Lillis, Toolan, Collier and Dunnion, Extending probabilistic data fusion using sliding windows, ECIR 2008; ranx'
-    ``slidefuse``.
+    Lillis, Toolan, Collier and Dunnion, Extending probabilistic data fusion using sliding windows,
+    ECIR 2008; ranx' ``slidefuse``.
     """
     first, last = pl.max_horizontal(1.0, r.rank - w), pl.min_horizontal(r.length, r.rank + w)
     return r.total(r.by_rank(r.learned_sum(first, last) / (last - first + 1)))
@@ -116,11 +127,14 @@ def slidefuse(r: Rankings, w: Annotated[int, Range(least=0)]) -> pl.Expr:
 
 @trained(by_share_of_length, of="ranks")
 def probfuse(r: Rankings, x: Annotated[int, Range(least=1)]) -> pl.Expr:
-    r"""ProbFuse: each ranking is cut into `x` segments; the sum of a segment's probability of relevance over its number.
+    r"""ProbFuse: each ranking is cut into `x` segments; the sum of a segment's probability of
+    relevance over its number.
 
-    .. math:: \sum_j \frac{p_j(k)}{k}, \quad k = \left\lceil \frac{r_j(d)}{\lceil n_j / x \rceil} \right\rceil
+    .. math:: \sum_j \frac{p_j(k)}{k}, \quad k = \left\lceil \frac{r_j(d)}{\lceil n_j / x \rceil}
+    \right\rceil
 
-    A segment's probability is the mean over the training queries of the share of relevant documents in it.
+    A segment's probability is the mean over the training queries of the share of relevant documents
+    in it.
 
     Parameters
     ----------
@@ -129,7 +143,8 @@ def probfuse(r: Rankings, x: Annotated[int, Range(least=1)]) -> pl.Expr:
 
     References
     ----------
-    Lillis, Toolan, Collier and Dunnion, ProbFuse: a probabilistic approach to data fusion, SIGIR 2006; ranx' ``probfuse``.
+    Lillis, Toolan, Collier and Dunnion, ProbFuse: a probabilistic approach to data fusion, SIGIR
+    2006; ranx' ``probfuse``.
     """
     segment = ((r.rank - 1) / (r.length / x).ceil()).floor() + 1
     return r.total(r.by_rank(r.learned(segment) / segment))
@@ -141,12 +156,14 @@ def segfuse(r: Rankings) -> pl.Expr:
 
     .. math:: \sum_j p_j(k) \, (s_j(d) + 1)
 
-    Segments end at the ranks 5, 15, 35, 75 and so on to 5115, and count 0 beyond. A segment's probability is the mean over
-    the training queries of the number of relevant documents in it, over its full length.
+    Segments end at the ranks 5, 15, 35, 75 and so on to 5115, and count 0 beyond. A segment's
+    probability is the mean over the training queries of the number of relevant documents in it,
+    over its full length.
 
     References
     ----------
-    Shokouhi, Segmentation of search engine results for effective data-fusion, ECIR 2007; ranx' ``segfuse``.
+    Shokouhi, Segmentation of search engine results for effective data-fusion, ECIR 2007; ranx'
+    ``segfuse``.
     """
     return r.total(r.by_rank(r.learned(_place(r.rank, SEGMENTS))) * (r.score + 1))
 
@@ -157,13 +174,15 @@ def bayesfuse(r: Rankings) -> pl.Expr:
 
     .. math:: \sum_j \ln \frac{p_j(k)}{1 - p_j(k)}
 
-    The classes end at the ranks 5, 10, 15, 20, 30, 100, 200, 500 and 1000; lower ranks count as the last class. A class's
-    probability is the mean over the training queries of the number of relevant documents in it, over its width; 0.001
-    stands for 0, also of a ranking that lacks the document, and for 1 - p = 0.
+    The classes end at the ranks 5, 10, 15, 20, 30, 100, 200, 500 and 1000; lower ranks count as the
+    last class. A class's probability is the mean over the training queries of the number of
+    relevant documents in it, over its width; 0.001 stands for 0, also of a ranking that lacks the
+    document, and for 1 - p = 0.
 
     References
     ----------
-    Aslam and Montague, Models for metasearch, SIGIR 2001; ranx' ``bayesfuse``, which reads beyond its ranks after 1000.
+    Aslam and Montague, Models for metasearch, SIGIR 2001; ranx' ``bayesfuse``, which reads beyond
+    its ranks after 1000.
     """
     p = r.learned(_place(r.rank, CLASSES[:-1]))
     p = pl.when(p > 0).then(p).otherwise(RARE)

@@ -1,4 +1,6 @@
-"""The formulas, one module per family; importing them fills METRICS in the documentation's order."""
+"""The formulas, one module per family; importing them fills METRICS in the documentation's
+order.
+"""
 
 from .agreement import *
 from .binary import *

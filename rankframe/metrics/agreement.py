@@ -1,4 +1,6 @@
-"""Agreement of two rankings: correlations over the documents of both, overlaps over the documents of either."""
+"""Agreement of two rankings: correlations over the documents of both, overlaps over the documents
+of either.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ Tied: TypeAlias = Literal["order", "w", "a", "b"]
 
 @agreement(bounds=(0, 1))
 def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
-    r"""Kendall's tau distance: the share of pairs of the top `k` documents that the other ranking orders differently.
+    r"""Kendall's tau distance: the share of pairs of the top `k` documents that the other ranking
+    orders differently.
 
     .. math:: \frac{D}{m (m - 1) / 2}
 
@@ -30,16 +33,18 @@ def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
     Parameters
     ----------
     k
-        The number of documents to compare, the top `k` by the ranker's own score. ``None`` compares all.
+        The number of documents to compare, the top `k` by the ranker's own score. ``None`` compares
+        all.
 
     Returns
     -------
-    One Float64 per query, 0 for the same order, 1 for the reverse; null with fewer than two documents. Tied
-    scores are ordered by the tie rule, in both rankings.
+    One Float64 per query, 0 for the same order, 1 for the reverse; null with fewer than two
+    documents. Tied scores are ordered by the tie rule, in both rankings.
 
     References
     ----------
-    Kendall, A new measure of rank correlation, Biometrika 30, 1938; divided by m (m - 1) / 2 for m documents.
+    Kendall, A new measure of rank correlation, Biometrika 30, 1938; divided by m (m - 1) / 2 for m
+    documents.
 
     Examples
     --------
@@ -63,7 +68,8 @@ def kendall_tau(pair: Pair) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from -1 to 1; null where either score is the same for all documents of the query.
+    One Float64 per query, from -1 to 1; null where either score is the same for all documents of
+    the query.
 
     References
     ----------
@@ -82,12 +88,15 @@ def kendall_tau(pair: Pair) -> pl.Expr:
     both_tied = both.tied_pairs(both.score, both.other)
     discordant = both.total(both.greater_before(both.rising, both.other_level))
     untied = ((pairs - tied) * (pairs - other_tied)).sqrt()
-    return pl.when(untied > 0).then((pairs - tied - other_tied + both_tied - 2 * discordant) / untied)
+    return pl.when(untied > 0).then(
+        (pairs - tied - other_tied + both_tied - 2 * discordant) / untied
+    )
 
 
 @agreement("rho", "spearmanr", bounds=(-1, 1))
 def spearman(pair: Pair) -> pl.Expr:
-    r"""Spearman's rho: the correlation of the two rankings' ranks, where tied documents share their mean rank.
+    r"""Spearman's rho: the correlation of the two rankings' ranks, where tied documents share their
+    mean rank.
 
     .. math:: \frac{\sum_d x_d \, y_d}{\sqrt{\sum_d x_d^2 \sum_d y_d^2}}
 
@@ -95,11 +104,13 @@ def spearman(pair: Pair) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from -1 to 1; null where either score is the same for all documents of the query.
+    One Float64 per query, from -1 to 1; null where either score is the same for all documents of
+    the query.
 
     References
     ----------
-    Spearman, The proof and measurement of association between two things, 1904; SciPy's ``spearmanr``.
+    Spearman, The proof and measurement of association between two things, 1904; SciPy's
+    ``spearmanr``.
 
     Examples
     --------
@@ -116,22 +127,24 @@ def spearman(pair: Pair) -> pl.Expr:
 def tau_ap(pair: Pair) -> pl.Expr:
     r"""AP correlation: Kendall's tau with more weight for pairs of documents nearer to the top.
 
-    Take each document of the *other* ranking except the first: of the documents above it, a share is above it in the
-    ranker's own ranking, too. The value is twice the mean of these shares, minus 1. So the ranker's own ranking is the
-    reference, and exchanging the two changes the value.
+    Take each document of the *other* ranking except the first: of the documents above it, a share
+    is above it in the ranker's own ranking, too. The value is twice the mean of these shares, minus
+    1. So the ranker's own ranking is the reference, and exchanging the two changes the value.
 
     .. math:: \frac{2}{m - 1} \sum_{i=2}^{m} \frac{c_i}{i - 1} - 1
 
-    Of the documents above rank i of the other ranking, `c` are above the document at rank i in the ranker's own, too.
+    Of the documents above rank i of the other ranking, `c` are above the document at rank i in the
+    ranker's own, too.
 
     Returns
     -------
-    One Float64 per query, 1 for the same order, -1 for the reverse; null with fewer than two documents. Tied scores
-    are ordered by the tie rule, in both rankings.
+    One Float64 per query, 1 for the same order, -1 for the reverse; null with fewer than two
+    documents. Tied scores are ordered by the tie rule, in both rankings.
 
     References
     ----------
-    Yilmaz, Aslam, Robertson, A new rank correlation coefficient for information retrieval, SIGIR 2008.
+    Yilmaz, Aslam, Robertson, A new rank correlation coefficient for information retrieval, SIGIR
+    2008.
 
     Examples
     --------
@@ -148,16 +161,20 @@ def tau_ap(pair: Pair) -> pl.Expr:
 
 @agreement("weightedtau", bounds=(-1, 1))
 def weighted_tau(pair: Pair) -> pl.Expr:
-    r"""Weighted tau: Kendall's tau with the weight 1 / (a + 1) + 1 / (b + 1) for a pair at the ranks a and b from 0 on.
+    r"""Weighted tau: Kendall's tau with the weight 1 / (a + 1) + 1 / (b + 1) for a pair at the
+    ranks a and b from 0 on.
 
-    Ranks are those of either ranking, by falling score, with ties in the order of the other score; the value is the mean of
-    both. A tie counts as in tau-b. It needs SciPy (extra ``stats``).
+    Ranks are those of either ranking, by falling score, with ties in the order of the other score;
+    the value is the mean of both. A tie counts as in tau-b. It needs SciPy (extra ``stats``).
 
-    .. math:: \frac{\langle x, y \rangle}{\sqrt{\langle x, x \rangle \langle y, y \rangle}}, \quad \langle x, y \rangle = \sum_{d < e} \mathrm{sgn}(x_d - x_e) \, \mathrm{sgn}(y_d - y_e) \, w_{d,e}
+    .. math:: \frac{\langle x, y \rangle}{\sqrt{\langle x, x \rangle \langle y, y \rangle}}, \quad
+    \langle x, y \rangle = \sum_{d < e} \mathrm{sgn}(x_d - x_e) \, \mathrm{sgn}(y_d - y_e) \,
+    w_{d,e}
 
     Returns
     -------
-    One Float64 per query, from -1 to 1; null where either score is the same for all documents of the query.
+    One Float64 per query, from -1 to 1; null where either score is the same for all documents of
+    the query.
 
     References
     ----------
@@ -175,27 +192,32 @@ def weighted_tau(pair: Pair) -> pl.Expr:
 
 @agreement("spearman_footrule", bounds=(0, 1))
 def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
-    r"""Spearman's footrule: the sum of the differences of the two ranks of each document, over the most it can be.
+    r"""Spearman's footrule: the sum of the differences of the two ranks of each document, over the
+    most it can be.
 
-    .. math:: \frac{\sum_d |i_d - j_d|}{\lfloor m^2 / 2 \rfloor} \quad \text{or, of the top } k, \quad \frac{\sum_d |i_d - j_d|}{k (k + 1)}
+    .. math:: \frac{\sum_d |i_d - j_d|}{\lfloor m^2 / 2 \rfloor} \quad \text{or, of the top } k,
+    \quad \frac{\sum_d |i_d - j_d|}{k (k + 1)}
 
     Here `i` and `j` are the ranks of document d.
 
     Parameters
     ----------
     k
-        Ranks to compare: of the documents in the top `k` of either ranking, one that is not in the other's has rank k + 1
-        there. ``None`` compares the `m` documents of both, ranked among themselves.
+        Ranks to compare: of the documents in the top `k` of either ranking, one that is not in the
+        other's has rank k + 1 there. ``None`` compares the `m` documents of both, ranked among
+        themselves.
 
     Returns
     -------
-    One Float64 per query, 0 for the same order and 1 for the reverse, or for a top `k` without a common document; null with
-    fewer than two documents, or where neither ranking has one. Tied scores are ordered by the tie rule, in both rankings.
+    One Float64 per query, 0 for the same order and 1 for the reverse, or for a top `k` without a
+    common document; null with fewer than two documents, or where neither ranking has one. Tied
+    scores are ordered by the tie rule, in both rankings.
 
     References
     ----------
-    Diaconis and Graham, Spearman's footrule as a measure of disarray, JRSS B 39(2), 1977; with `k`, Fagin, Kumar and
-    Sivakumar, Comparing top k lists, SIAM Journal on Discrete Mathematics 17(1), 2003.
+    Diaconis and Graham, Spearman's footrule as a measure of disarray, JRSS B 39(2), 1977; with `k`,
+    Fagin, Kumar and Sivakumar, Comparing top k lists, SIAM Journal on Discrete Mathematics 17(1),
+    2003.
 
     Examples
     --------
@@ -206,7 +228,9 @@ def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
     """
     if k is None:
         both = pair.common
-        return pl.when(both.n > 1).then(both.total((both.rank - both.other_rank).abs()) / (both.n**2 / 2).floor())
+        return pl.when(both.n > 1).then(
+            both.total((both.rank - both.other_rank).abs()) / (both.n**2 / 2).floor()
+        )
     top = pair.down_to(k)
     away = (top.rank.fill_null(k + 1) - top.other_rank.fill_null(k + 1)).abs()
     return pl.when(top.total(top.seen_from.is_not_null()) > 0).then(top.total(away) / (k * (k + 1)))
@@ -214,22 +238,25 @@ def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
 
 @agreement("normalized_distance_based_performance_measure", bounds=(0, 1))
 def ndpm(pair: Pair) -> pl.Expr:
-    r"""NDPM: of the pairs that the ranker's own ranking orders, the share that the other one orders differently.
+    r"""NDPM: of the pairs that the ranker's own ranking orders, the share that the other one orders
+    differently.
 
     A pair that the other ranking ties counts one half. The ranker's own ranking is the reference.
 
     .. math:: \frac{D + \frac{1}{2} T}{P}
 
-    Of `P` pairs that the reference does not tie, `D` are discordant and `T` tied by the other score.
+    Of `P` pairs that the reference does not tie, `D` are discordant and `T` tied by the other
+    score.
 
     Returns
     -------
-    One Float64 per query, 0 for the same order, 1 for the reverse; null where the reference ties all documents.
+    One Float64 per query, 0 for the same order, 1 for the reverse; null where the reference ties
+    all documents.
 
     References
     ----------
-    Yao, Measuring retrieval effectiveness based on user preference of documents, JASIS 46(2), 1995; rexmex's function of
-    this name.
+    Yao, Measuring retrieval effectiveness based on user preference of documents, JASIS 46(2), 1995;
+    rexmex's function of this name.
 
     Examples
     --------
@@ -247,7 +274,8 @@ def ndpm(pair: Pair) -> pl.Expr:
 
 @agreement("jaccard", bounds=(0, 1))
 def jaccard_index(pair: Pair, k: int | None = None) -> pl.Expr:
-    r"""Jaccard index: the number of documents in the top `k` of both rankings, over those in the top `k` of either.
+    r"""Jaccard index: the number of documents in the top `k` of both rankings, over those in the
+    top `k` of either.
 
     .. math:: \frac{X_k}{|U_k|}
 
@@ -289,8 +317,8 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
     Parameters
     ----------
     k
-        Ranks to compare, and the divisor even if fewer documents were retrieved. ``None`` takes the length of the
-        longer ranking.
+        Ranks to compare, and the divisor even if fewer documents were retrieved. ``None`` takes the
+        length of the longer ranking.
 
     Returns
     -------
@@ -298,8 +326,8 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    The agreement at depth k of Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4),
-    2010.
+    The agreement at depth k of Webber, Moffat, Zobel, A similarity measure for indefinite rankings,
+    ACM TOIS 28(4), 2010.
 
     Examples
     --------
@@ -309,42 +337,50 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
     (1, 0.5, 1.0)
     """
     top = pair.down_to(k)
-    depth = top.largest(pl.max_horizontal(top.rank, top.other_rank)) if k is None else pl.lit(float(k))
+    depth = (
+        top.largest(pl.max_horizontal(top.rank, top.other_rank)) if k is None else pl.lit(float(k))
+    )
     return top.total(top.shared_from.is_not_null()) / depth
 
 
 @agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
 def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order") -> pl.Expr:
-    r"""Rank-biased overlap, extrapolated: the mean share of common documents for a reader who goes down both.
+    r"""Rank-biased overlap, extrapolated: the mean share of common documents for a reader who goes
+    down both.
 
-    The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the end
-    of the rankings the agreement is assumed to stay constant. A document of only one ranking lowers the agreement.
+    The reader looks at the top d documents of both rankings and goes on to d + 1 with probability
+    `p`. Below the end of the rankings the agreement is assumed to stay constant. A document of only
+    one ranking lowers the agreement.
 
-    .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} \frac{X_d}{d} \, p^d + \sum_{d=s+1}^{l} \frac{X_s (d - s)}{s \, d} \, p^d\right) + \left(\frac{X_l - X_s}{l} + \frac{X_s}{s}\right) p^l
+    .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} \frac{X_d}{d} \, p^d + \sum_{d=s+1}^{l} \frac{X_s
+    (d - s)}{s \, d} \, p^d\right) + \left(\frac{X_l - X_s}{l} + \frac{X_s}{s}\right) p^l
 
-    `X` is the number of documents in the top d of both; the shorter ranking has `s` documents, the longer `l`.
+    `X` is the number of documents in the top d of both; the shorter ranking has `s` documents, the
+    longer `l`.
 
     Parameters
     ----------
     k
         Ranks to look at; ``None`` looks at all.
     p
-        The reader's persistence, between 0 and 1: the first ten ranks have 86% of the weight at 0.9.
+        The reader's persistence, between 0 and 1: the first ten ranks have 86% of the weight at
+        0.9.
     tied
-        How documents with equal scores count: ``"order"`` by the tie rule; ``"w"`` all at the first of their ranks, for
-        ties that mean equality; ``"a"`` the mean over all their orders, for ties of which the order is not known; ``"b"``
-        the same, corrected so that a ranking with ties has 1 with itself, as tau-b has. In the order of the tie rule, a
-        cut at `k` may leave a part of a group.
+        How documents with equal scores count: ``"order"`` by the tie rule; ``"w"`` all at the first
+        of their ranks, for ties that mean equality; ``"a"`` the mean over all their orders, for
+        ties of which the order is not known; ``"b"`` the same, corrected so that a ranking with
+        ties has 1 with itself, as tau-b has. In the order of the tie rule, a cut at `k` may leave a
+        part of a group.
 
     Returns
     -------
-    One Float64 per query, 1 for the same ranking, 0 for nothing in common; null where neither ranking has a
-    document.
+    One Float64 per query, 1 for the same ranking, 0 for nothing in common; null where neither
+    ranking has a document.
 
     References
     ----------
-    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 32; Corsi and
-    Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024.
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010,
+    equation 32; Corsi and Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024.
 
     Examples
     --------
@@ -367,8 +403,11 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = 
 
 
 @agreement(bounds=(0, 1))
-def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order") -> pl.Expr:
-    r"""The least possible rank-biased overlap, reached if the rankings have nothing more in common further down.
+def rbo_min(
+    pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order"
+) -> pl.Expr:
+    r"""The least possible rank-biased overlap, reached if the rankings have nothing more in common
+    further down.
 
     .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} (X_d - X_l) \frac{p^d}{d} - X_l \ln(1 - p)\right)
 
@@ -385,13 +424,13 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tie
 
     Returns
     -------
-    One Float64 per query, from 0 to 1 (below 1, as further documents are unknown); null where neither ranking has a
-    document.
+    One Float64 per query, from 0 to 1 (below 1, as further documents are unknown); null where
+    neither ranking has a document.
 
     References
     ----------
-    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 11, at the
-    depth of the longer ranking.
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010,
+    equation 11, at the depth of the longer ranking.
 
     Examples
     --------
@@ -408,8 +447,11 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tie
 
 
 @agreement("rbo_res", bounds=(0, 1))
-def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order") -> pl.Expr:
-    r"""Residual of rank-biased overlap: by how much documents below the end of the rankings could raise ``rbo_min``.
+def rbo_residual(
+    pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order"
+) -> pl.Expr:
+    r"""Residual of rank-biased overlap: by how much documents below the end of the rankings could
+    raise ``rbo_min``.
 
     .. math:: \mathrm{RBO}_{\max} - \mathrm{RBO}_{\min}
 
@@ -424,11 +466,13 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied
 
     Returns
     -------
-    One Float64 per query, from 0 to 1: the largest value minus the least; null where neither ranking has a document.
+    One Float64 per query, from 0 to 1: the largest value minus the least; null where neither
+    ranking has a document.
 
     References
     ----------
-    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 30.
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010,
+    equation 30.
 
     Examples
     --------
@@ -441,39 +485,51 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied
         both = [pair.down_to(k).overlap_of_ties(figure, tied, p) for figure in ("max", "min")]
         return (both[0] - both[1]).clip(0, 1)
     seen, shares = _depths(pair, k, p)
-    # Numbered as they are first seen, the first d documents may all be shared at depth d, and no more.
-    number = pl.when(seen.seen_from.is_not_null()).then(seen.so_far(seen.seen_from.is_not_null(), seen.seen_from))
+    # Numbered as they are first seen, the first d documents may all be shared at depth d, and no
+    # more.
+    number = pl.when(seen.seen_from.is_not_null()).then(
+        seen.so_far(seen.seen_from.is_not_null(), seen.seen_from)
+    )
     to_number = seen.so_far(_share(number, p), number)
     surplus = _above(number, to_number, p) - _above(seen.seen_from, shares.seen_from, p)
     return (1 - seen.total(surplus) - rbo_min(pair, k, p=p)).clip(0, 1)  # rounding may leave it
 
 
 def _depths(pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
-    """The depths of the documents down to `k`, and the weight of one shared document from the top to there."""
+    """The depths of the documents down to `k`, and the weight of one shared document from the top
+    to there.
+    """
     seen = pair.down_to(k)
     return seen, seen.summed(lambda depth: _share(depth, p))
 
 
 def _share(depth: pl.Expr, p: float) -> pl.Expr:
-    """The share of one common document at `depth`: the weight of the depth, divided by the depth."""
+    """The share of one common document at `depth`: the weight of the depth, divided by the
+    depth.
+    """
     return (1 - p) * p ** (depth.cast(pl.Float64) - 1) / depth
 
 
 def _above(depth: pl.Expr, to_depth: pl.Expr, p: float) -> pl.Expr:
-    """The weight of one shared document above `depth`, from its weight `to_depth` down to `depth`."""
+    """The weight of one shared document above `depth`, from its weight `to_depth` down to
+    `depth`.
+    """
     return to_depth - _share(depth, p)
 
 
 @agreement("recall_paired_preference", bounds=(-1, 1), display="RPP", labels=True)
 def rpp(pair: Pair, k: int | None = None) -> pl.Expr:
-    r"""Recall-paired preference: at how many levels of recall the ranker's own ranking is ahead, less those where the other is.
+    r"""Recall-paired preference: at how many levels of recall the ranker's own ranking is ahead,
+    less those where the other is.
 
-    The i-th relevant document of one ranking is compared with the i-th of the other: the one with the smaller rank is ahead.
-    :meth:`compare` takes it, too: the run is ahead of the baseline where it is above 0.
+    The i-th relevant document of one ranking is compared with the i-th of the other: the one with
+    the smaller rank is ahead. :meth:`compare` takes it, too: the run is ahead of the baseline where
+    it is above 0.
 
     .. math:: \frac{1}{R} \sum_{i=1}^{R} \operatorname{sign}(y_i - x_i)
 
-    `x` is the rank of the i-th relevant document in the ranker's own ranking, `y` that in the other; infinite beyond the last.
+    `x` is the rank of the i-th relevant document in the ranker's own ranking, `y` that in the
+    other; infinite beyond the last.
 
     Parameters
     ----------
@@ -482,8 +538,9 @@ def rpp(pair: Pair, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from -1 to 1: 1 if the own ranking is ahead at all levels, 0 if both are alike or nothing is
-    relevant (null with ``no_relevant="null"``). Tied scores are ordered by the tie rule, in both rankings.
+    One Float64 per query, from -1 to 1: 1 if the own ranking is ahead at all levels, 0 if both are
+    alike or nothing is relevant (null with ``no_relevant="null"``). Tied scores are ordered by the
+    tie rule, in both rankings.
 
     References
     ----------

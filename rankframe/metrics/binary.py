@@ -41,12 +41,15 @@ def _recall_from_clicks(k: int | None = None, divisor: RecallDivisor = "R") -> F
     display="P",
     bounds=(0, 1),
     judging=_judging,
-    spellings={name: {"divisor": "min(k,R)"} for name in ("relative_P", "set_relative_P", "SetRelP")},
+    spellings={
+        name: {"divisor": "min(k,R)"} for name in ("relative_P", "set_relative_P", "SetRelP")
+    },
     gains_only=True,
     from_clicks=_from_clicks,
 )
 def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
-    r"""Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
+    r"""Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer
+    were retrieved.
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} r_i
 
@@ -55,8 +58,8 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     k
         Ranks to count; ``None`` counts all that were retrieved, and divides by their number.
     divisor
-        ``"k"``; ``"min(k,n)"`` for n retrieved documents; ``"min(k,R)"`` for R relevant documents, the most hits
-        possible (trec_eval's ``relative_P``, ``set_relative_P``).
+        ``"k"``; ``"min(k,n)"`` for n retrieved documents; ``"min(k,R)"`` for R relevant documents,
+        the most hits possible (trec_eval's ``relative_P``, ``set_relative_P``).
 
     Returns
     -------
@@ -75,7 +78,9 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     (0.2, 0.5)
     """
     most = {"k": [], "min(k,n)": [r.n_retrieved_to(k)], "min(k,R)": [r.n_relevant]}[divisor]
-    gains = r.relevant if divisor == "min(k,R)" else r.weighed(r.relevant)  # R counts documents, not their weights
+    gains = (
+        r.relevant if divisor == "min(k,R)" else r.weighed(r.relevant)
+    )  # R counts documents, not their weights
     return r.total(gains, k) / pl.min_horizontal(r.depth(k), *most)
 
 
@@ -86,7 +91,8 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     "retrieval_recall",
     display="Recall",
     spellings={
-        name: {"divisor": "min(k,R)"} for name in ("recall_cap", "R_cap", "CalibratedRecall", "CalibratedRecallK")
+        name: {"divisor": "min(k,R)"}
+        for name in ("recall_cap", "R_cap", "CalibratedRecall", "CalibratedRecallK")
     },
     from_clicks=_recall_from_clicks,
     **SHARE,
@@ -101,17 +107,20 @@ def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") ->
     k
         Ranks to count; ``None`` counts all that were retrieved.
     divisor
-        ``"R"``, the number of relevant documents; ``"min(k,R)"``, the most of them that `k` ranks can hold, so that 1 can
-        be reached where there are more (BEIR's ``R_cap``, recpack's ``CalibratedRecall``).
+        ``"R"``, the number of relevant documents; ``"min(k,R)"``, the most of them that `k` ranks
+        can hold, so that 1 can be reached where there are more (BEIR's ``R_cap``, recpack's
+        ``CalibratedRecall``).
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. Relevant documents that were not retrieved (score null) count as missed.
+    One Float64 per query, from 0 to 1. Relevant documents that were not retrieved (score null)
+    count as missed.
 
     References
     ----------
-    trec_eval's ``recall`` (with `k`) and ``set_recall`` (without); capped: Thakur, Reimers, Rücklé, Srivastava and
-    Gurevych, BEIR: a heterogeneous benchmark for zero-shot evaluation of information retrieval models, NeurIPS 2021.
+    trec_eval's ``recall`` (with `k`) and ``set_recall`` (without); capped: Thakur, Reimers, Rücklé,
+    Srivastava and Gurevych, BEIR: a heterogeneous benchmark for zero-shot evaluation of information
+    retrieval models, NeurIPS 2021.
 
     Examples
     --------
@@ -130,7 +139,8 @@ def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") ->
 
 @metric("f1_score", display="F1", **SHARE)
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
+    r"""F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k +
+    relevant documents).
 
     .. math:: \frac{2 h_k}{k + R}
 
@@ -145,7 +155,8 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    van Rijsbergen, Information Retrieval, 1979; ranx's ``f1`` and, without `k`, trec_eval's ``set_F``.
+    van Rijsbergen, Information Retrieval, 1979; ranx's ``f1`` and, without `k`, trec_eval's
+    ``set_F``.
 
     Examples
     --------
@@ -157,9 +168,14 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     return f_beta(r, k)
 
 
-@metric("set_F", "SetF", "f_measure", "f-measure", "fbeta_score", display="F-beta", dot="beta", **SHARE)
-def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(least=0, most=1e100)] = 1.0) -> pl.Expr:
-    r"""F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
+@metric(
+    "set_F", "SetF", "f_measure", "f-measure", "fbeta_score", display="F-beta", dot="beta", **SHARE
+)
+def f_beta(
+    r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(least=0, most=1e100)] = 1.0
+) -> pl.Expr:
+    r"""F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times
+    as much.
 
     .. math:: \frac{(1 + \beta^2) \, h_k}{k + \beta^2 R}
 
@@ -168,7 +184,8 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(lea
     k
         Ranks to count; ``None`` counts all that were retrieved.
     beta
-        From 0 to 1e100: 0 is precision, 1 is ``f1``. The number after trec_eval's ``set_F.`` is its square.
+        From 0 to 1e100: 0 is precision, 1 is ``f1``. The number after trec_eval's ``set_F.`` is its
+        square.
 
     Returns
     -------
@@ -217,7 +234,14 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
 
 
-@metric("fallout", "retrieval_fall_out", display="Fall-out", bounds=(0, 1), higher_is_better=False, judging="threshold")
+@metric(
+    "fallout",
+    "retrieval_fall_out",
+    display="Fall-out",
+    bounds=(0, 1),
+    higher_is_better=False,
+    judging="threshold",
+)
 def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Fall-out: the share of the non-relevant documents that is in the top `k`; lower is better.
 
@@ -232,8 +256,9 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 where all documents are relevant. The divisor is the number of non-relevant
-    documents: of the collection with ``on(collection_size=...)``, else of the documents retrieved or judged.
+    One Float64 per query, from 0 to 1; 0 where all documents are relevant. The divisor is the
+    number of non-relevant documents: of the collection with ``on(collection_size=...)``, else of
+    the documents retrieved or judged.
 
     References
     ----------
@@ -252,7 +277,9 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 def n_documents(r: Ranking, others: pl.Expr | None = None) -> pl.Expr:
-    """The number of documents of the collection; if it is not known, of those retrieved or judged, and of some `others`."""
+    """The number of documents of the collection; if it is not known, of those retrieved or judged,
+    and of some `others`.
+    """
     seen = r.n_candidates if others is None else r.n_candidates + others
     known = r.collection_size
     return seen if known is None else pl.max_horizontal(seen, pl.lit(float(known)))
@@ -306,7 +333,8 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("fp", display="FP", summary="sum", higher_is_better=False, judging="monotone")
 def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""False positives: the number of documents in the top `k` that are not relevant; an unjudged one is not.
+    r"""False positives: the number of documents in the top `k` that are not relevant; an unjudged
+    one is not.
 
     .. math:: \sum_{i=1}^{k} (1 - r_i)
 
@@ -317,8 +345,8 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, a whole number from 0 on. The true positives are ``hits``. RecTools' FP is `k` less these,
-    also where fewer than `k` documents were retrieved.
+    One Float64 per query, a whole number from 0 on. The true positives are ``hits``. RecTools' FP
+    is `k` less these, also where fewer than `k` documents were retrieved.
 
     References
     ----------
@@ -335,9 +363,12 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(1 - r.relevant, k)
 
 
-@metric("fn", display="FN", summary="sum", higher_is_better=False, judging="threshold", gains_only=True)
+@metric(
+    "fn", display="FN", summary="sum", higher_is_better=False, judging="threshold", gains_only=True
+)
 def false_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""False negatives: the number of relevant documents that are not in the top `k`, retrieved or not.
+    r"""False negatives: the number of relevant documents that are not in the top `k`, retrieved or
+    not.
 
     .. math:: R - h_k
 
@@ -398,32 +429,42 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     return n_documents(r) - r.n_relevant - r.divided_by(1 - r.relevant, k)
 
 
-@metric("matthews_corrcoef", "phi_coefficient", display="MCC", bounds=(-1, 1), judging="threshold", gains_only=True)
+@metric(
+    "matthews_corrcoef",
+    "phi_coefficient",
+    display="MCC",
+    bounds=(-1, 1),
+    judging="threshold",
+    gains_only=True,
+)
 def mcc(r: Ranking, k: int | None = None, *, shown: Literal["list", "k"] = "list") -> pl.Expr:
-    r"""Matthews' correlation coefficient of two properties of documents: relevant, and in the top `k`.
+    r"""Matthews' correlation coefficient of two properties of documents: relevant, and in the top
+    `k`.
 
     .. math:: \frac{N h_k - m R}{\sqrt{m (N - m) R (N - R)}}, \quad m = \min(k, n)
 
-    `N` documents were retrieved or judged, or are in the collection. It is (TP TN - FP FN) over the root of
-    (TP + FP) (TP + FN) (TN + FP) (TN + FN).
+    `N` documents were retrieved or judged, or are in the collection. It is (TP TN - FP FN) over the
+    root of (TP + FP) (TP + FN) (TN + FP) (TN + FN).
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all that were retrieved.
     shown
-        How many documents are in the top `k`, `m` above: ``"list"``, those that were retrieved; or ``"k"``, as if other
-        documents stood at the empty places of a short list (RecTools).
+        How many documents are in the top `k`, `m` above: ``"list"``, those that were retrieved; or
+        ``"k"``, as if other documents stood at the empty places of a short list (RecTools).
 
     Returns
     -------
-    One Float64 per query, from -1 to 1; 0 where all documents, or none, are relevant or in the top `k`. ``N`` is that of
-    ``on(collection_size=...)``, else the number of documents retrieved or judged.
+    One Float64 per query, from -1 to 1; 0 where all documents, or none, are relevant or in the top
+    `k`. ``N`` is that of ``on(collection_size=...)``, else the number of documents retrieved or
+    judged.
 
     References
     ----------
-    Matthews, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, Biochimica et Biophysica
-    Acta 405(2), 1975; scikit-learn's ``matthews_corrcoef``, RecTools' ``MCC``.
+    Matthews, Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
+    Biochimica et Biophysica Acta 405(2), 1975; scikit-learn's ``matthews_corrcoef``, RecTools'
+    ``MCC``.
 
     Examples
     --------
@@ -442,7 +483,8 @@ def mcc(r: Ranking, k: int | None = None, *, shown: Literal["list", "k"] = "list
 
 @metric("jaccard_score", display="Jaccard", **SHARE)
 def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""Jaccard index of the top `k` and the relevant documents: how many are in both, over how many are in either.
+    r"""Jaccard index of the top `k` and the relevant documents: how many are in both, over how many
+    are in either.
 
     .. math:: \frac{h_k}{\min(k, n) + R - h_k}
 
@@ -457,8 +499,8 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11(2), 1912; scikit-learn's
-    ``jaccard_score``.
+    Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11(2), 1912;
+    scikit-learn's ``jaccard_score``.
 
     Examples
     --------
@@ -470,7 +512,9 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.relevant, k) / (n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
 
 
-@metric("success", "hr", "hitrate", "hit_ratio", "retrieval_hit_rate", display="Hit rate", **FIRST_FOUND)
+@metric(
+    "success", "hr", "hitrate", "hit_ratio", "retrieval_hit_rate", display="Hit rate", **FIRST_FOUND
+)
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Hit rate, also called success: 1 if a relevant document is in the top `k`, else 0.
 
@@ -509,8 +553,9 @@ def r_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     Parameters
     ----------
     k
-        Ranks to look at; ``None`` looks at all down to R. With `k` it is the share of the relevant documents in the top
-        min(k, R); ``precision(divisor='min(k,R)')`` divides by min(k, R) instead.
+        Ranks to look at; ``None`` looks at all down to R. With `k` it is the share of the relevant
+        documents in the top min(k, R); ``precision(divisor='min(k,R)')`` divides by min(k, R)
+        instead.
 
     Returns
     -------

@@ -1,22 +1,40 @@
-"""Readers who stop: ERR, PFound and rank-biased precision, which model a reader who goes down the list."""
+"""Readers who stop: ERR, PFound and rank-biased precision, which model a reader who goes down the
+list.
+"""
 
 from __future__ import annotations
 
 import polars as pl
 
 from .._catalog.registry import FromClicks, Judging, metric
-from .._words.ranking import ChanceGain, MaxLabel, Persistence, Proportion, Ranking, ShareGain, is_number
+from .._words.ranking import (
+    ChanceGain,
+    MaxLabel,
+    Persistence,
+    Proportion,
+    Ranking,
+    ShareGain,
+    is_number,
+)
 
 __all__ = ["err", "nerr", "pfound", "rbp"]
 
 
-def _judging(k: int | None = None, gain: ChanceGain = "exponential", max_label: MaxLabel = None) -> Judging:
+def _judging(
+    k: int | None = None, gain: ChanceGain = "exponential", max_label: MaxLabel = None
+) -> Judging:
     fixed = is_number(max_label) and isinstance(gain, str)
     return "monotone" if fixed else None  # else the top of the scale depends on the judgments
 
 
 @metric("expected_reciprocal_rank", display="ERR", bounds=(0, 1), judging=_judging, gains_only=True)
-def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
+def err(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    gain: ChanceGain = "exponential",
+    max_label: MaxLabel = None,
+) -> pl.Expr:
     r"""Expected reciprocal rank: the mean of 1 / rank at which a reader is satisfied and stops.
 
     .. math:: \sum_{i=1}^{k} \frac{g_i}{i} \prod_{j=1}^{i-1} (1 - g_j)
@@ -28,14 +46,15 @@ def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", m
     k
         Ranks to count; ``None`` counts all.
     gain
-        The probability that a document with label l satisfies: ``"exponential"`` (2^l - 1) / 2^max_label, ``"linear"``
-        l / max_label, ``"binary"`` 1 if it is relevant, a mapping ``{label: probability}``, or a Polars expression
-        over the table's columns.
+        The probability that a document with label l satisfies: ``"exponential"`` (2^l - 1) /
+        2^max_label, ``"linear"`` l / max_label, ``"binary"`` 1 if it is relevant, a mapping
+        ``{label: probability}``, or a Polars expression over the table's columns.
     max_label
-        The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
-        the largest label of the table, with a warning that names it, since a query's value then depends on the
-        others. Give a number to compare results of different tables, and in ``rf.expr``, which sees one query at
-        a time. Used by ``"exponential"`` and ``"linear"`` only.
+        The top of the label scale: a number, ``"query"`` for the largest label of each query, or
+        ``None`` for the largest label of the table, with a warning that names it, since a query's
+        value then depends on the others. Give a number to compare results of different tables, and
+        in ``rf.expr``, which sees one query at a time. Used by ``"exponential"`` and ``"linear"``
+        only.
 
     Returns
     -------
@@ -43,8 +62,8 @@ def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", m
 
     References
     ----------
-    Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009; with
-    ``gain="linear"`` and ``max_label=1``, CatBoost's ``ERR``.
+    Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009;
+    with ``gain="linear"`` and ``max_label=1``, CatBoost's ``ERR``.
 
     Examples
     --------
@@ -59,7 +78,13 @@ def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", m
 
 
 @metric("normalized_err", "normalised_err", display="nERR", bounds=(0, 1), gains_only=True)
-def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", max_label: MaxLabel = None) -> pl.Expr:
+def nerr(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    gain: ChanceGain = "exponential",
+    max_label: MaxLabel = None,
+) -> pl.Expr:
     r"""Normalised ERR: the ERR of the ranking over that of the best order of all judged documents.
 
     .. math:: \frac{\mathrm{ERR}@k}{\mathrm{ERR}^*@k}
@@ -81,8 +106,9 @@ def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", 
 
     References
     ----------
-    ``torch_nerr_at_k`` of PT-Ranking, but over all judged documents; NTCIREVAL's ``nERR`` with gains 2^l - 1, where a document
-    satisfies with the probability of its gain over the largest gain + 1.
+    ``torch_nerr_at_k`` of PT-Ranking, but over all judged documents; NTCIREVAL's ``nERR`` with
+    gains 2^l - 1, where a document satisfies with the probability of its gain over the largest gain
+    + 1.
 
     Examples
     --------
@@ -103,9 +129,15 @@ def _pfound_judging(
 
 @metric("PFound", display="pFound", bounds=(0, 1), judging=_pfound_judging, gains_only=True)
 def pfound(
-    r: Ranking, k: int | None = None, *, decay: Proportion = 0.85, gain: ChanceGain = "linear", max_label: MaxLabel = 1
+    r: Ranking,
+    k: int | None = None,
+    *,
+    decay: Proportion = 0.85,
+    gain: ChanceGain = "linear",
+    max_label: MaxLabel = 1,
 ) -> pl.Expr:
-    r"""PFound: the probability that a reader is satisfied, who until then goes on with probability `decay`.
+    r"""PFound: the probability that a reader is satisfied, who until then goes on with probability
+    `decay`.
 
     .. math:: \sum_{i=1}^{k} \mathrm{decay}^{\,i-1} \, g_i \prod_{j=1}^{i-1} (1 - g_j)
 
@@ -116,13 +148,15 @@ def pfound(
     k
         Ranks to count; ``None`` counts all.
     decay
-        The probability that a reader who is not yet satisfied looks at the next document, from 0 to 1.
+        The probability that a reader who is not yet satisfied looks at the next document, from 0 to
+        1.
     gain
-        The probability that a document with label l satisfies: ``"linear"`` l / max_label, which is the label itself
-        if labels are probabilities; or as for ``err``.
+        The probability that a document with label l satisfies: ``"linear"`` l / max_label, which is
+        the label itself if labels are probabilities; or as for ``err``.
     max_label
-        The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
-        the largest label of the table, with a warning that names it. Used by ``"linear"`` and ``"exponential"`` only.
+        The top of the label scale: a number, ``"query"`` for the largest label of each query, or
+        ``None`` for the largest label of the table, with a warning that names it. Used by
+        ``"linear"`` and ``"exponential"`` only.
 
     Returns
     -------
@@ -130,8 +164,8 @@ def pfound(
 
     References
     ----------
-    Gulin, Karpovich, Raskovalov and Segalovich, Yandex at ROMIP'2009: optimization of ranking algorithms by machine
-    learning methods, 2009; CatBoost's ``PFound``.
+    Gulin, Karpovich, Raskovalov and Segalovich, Yandex at ROMIP'2009: optimization of ranking
+    algorithms by machine learning methods, 2009; CatBoost's ``PFound``.
 
     Examples
     --------
@@ -147,7 +181,10 @@ def _satisfied(r: Ranking, gain: ChanceGain, max_label: MaxLabel) -> pl.Expr:
     """The probability that each document satisfies the reader."""
     worth = r.gain(gain)
     if isinstance(gain, pl.Expr):
-        r.refuse(worth > 1, "a gain is above 1; here it is the probability that a document satisfies, from 0 to 1")
+        r.refuse(
+            worth > 1,
+            "a gain is above 1; here it is the probability that a document satisfies, from 0 to 1",
+        )
     if not isinstance(gain, str) or gain == "binary":
         return worth
     if max_label is None:
@@ -157,15 +194,22 @@ def _satisfied(r: Ranking, gain: ChanceGain, max_label: MaxLabel) -> pl.Expr:
     else:
         r.refuse(
             r.label > max_label,
-            f"a label is above max_label={max_label}; give the top of the label scale, as max_label=4, or the "
+            f"a label is above max_label={max_label}; give the top of the label scale, as "
+            "max_label=4, or the "
             "probability of each label, as gain={1: 0.5, 2: 1}",
         )
         top = pl.lit(float(max_label))
-    return worth / 2.0**top if gain == "exponential" else pl.when(worth > 0).then(worth / top).otherwise(0.0)
+    return (
+        worth / 2.0**top
+        if gain == "exponential"
+        else pl.when(worth > 0).then(worth / top).otherwise(0.0)
+    )
 
 
 def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -> Judging:
-    return None if isinstance(gain, str) and gain == "scaled" else "monotone"  # over the table's largest label
+    return (
+        None if isinstance(gain, str) and gain == "scaled" else "monotone"
+    )  # over the table's largest label
 
 
 def _rbp_from_clicks(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -> FromClicks:
@@ -182,8 +226,11 @@ def _rbp_from_clicks(k: int | None = None, p: float = 0.8, gain: ShareGain = Non
     gains_only=True,
     from_clicks=_rbp_from_clicks,
 )
-def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGain = None) -> pl.Expr:
-    r"""Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
+def rbp(
+    r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGain = None
+) -> pl.Expr:
+    r"""Rank-biased precision: the rate at which a reader who goes on with probability `p` finds
+    relevant documents.
 
     .. math:: (1 - p) \sum_{i=1}^{k} p^{\,i-1} g_i
 
@@ -192,20 +239,23 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
     k
         Ranks to count; ``None`` counts all.
     p
-        The reader's persistence, between 0 and 1. The default, 0.8, is ir_measures'; trec_eval's is 0.9.
+        The reader's persistence, between 0 and 1. The default, 0.8, is ir_measures'; trec_eval's is
+        0.9.
     gain
-        ``None`` for 1 if a document is relevant, else 0; ``{label: gain}`` or a Polars expression over the table's
-        columns for gains from 0 to 1; ``"linear"`` for the label itself, as in ranx, so that labels above 1 give
-        values beyond the range; ``"scaled"`` for the label over the query's largest if that is above 1, as in
-        trec_eval 10.
+        ``None`` for 1 if a document is relevant, else 0; ``{label: gain}`` or a Polars expression
+        over the table's columns for gains from 0 to 1; ``"linear"`` for the label itself, as in
+        ranx, so that labels above 1 give values beyond the range; ``"scaled"`` for the label over
+        the query's largest if that is above 1, as in trec_eval 10.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; it stays below 1, since ranks that were not retrieved count as 0.
+    One Float64 per query, from 0 to 1; it stays below 1, since ranks that were not retrieved count
+    as 0.
 
     References
     ----------
-    Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1), 2008.
+    Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS
+    27(1), 2008.
 
     Examples
     --------
@@ -215,7 +265,9 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
     0.75
     """
     if isinstance(gain, pl.Expr):
-        r.refuse(r.gain(gain) > 1, "a gain is above 1; rank-biased precision takes gains from 0 to 1")
+        r.refuse(
+            r.gain(gain) > 1, "a gain is above 1; rank-biased precision takes gains from 0 to 1"
+        )
     if gain is None:
         worth = r.weighed(r.relevant)
     elif isinstance(gain, str) and gain == "scaled":
@@ -224,4 +276,6 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
         worth = r.weighed(r.gain(gain))
     value = (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
     may_exceed = r.weight is not None or (isinstance(gain, str) and gain == "linear")
-    return value if may_exceed else value.clip(upper_bound=1.0)  # rounding may give a little more than 1
+    return (
+        value if may_exceed else value.clip(upper_bound=1.0)
+    )  # rounding may give a little more than 1

@@ -1,4 +1,6 @@
-"""Metrics of the whole table: how the items of a catalog are shared out over the lists of all users."""
+"""Metrics of the whole table: how the items of a catalog are shared out over the lists of all
+users.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ __all__ = [
 ]  # fmt: skip
 
 
-@catalog_metric("catalog_coverage", "item_coverage", "prediction_coverage", display="Coverage", bounds=(0, 1))
+@catalog_metric(
+    "catalog_coverage", "item_coverage", "prediction_coverage", display="Coverage", bounds=(0, 1)
+)
 def coverage(e: Exposure, k: int | None = None) -> pl.Expr:
     r"""The share of the catalog's items that at least one user is shown.
 
     .. math:: \frac{|\{i : c_i > 0\}|}{N}
 
-    `c` is the number of users with item i in their top `k`, `N` the number of items in the catalog (``items=``).
+    `c` is the number of users with item i in their top `k`, `N` the number of items in the catalog
+    (``items=``).
 
     Parameters
     ----------
@@ -28,7 +33,8 @@ def coverage(e: Exposure, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    Herlocker, Konstan, Terveen, Riedl, Evaluating collaborative filtering recommender systems, ACM TOIS 22(1), 2004.
+    Herlocker, Konstan, Terveen, Riedl, Evaluating collaborative filtering recommender systems, ACM
+    TOIS 22(1), 2004.
 
     Examples
     --------
@@ -51,7 +57,8 @@ def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    Adomavicius, Kwon, Improving aggregate recommendation diversity using ranking-based techniques, IEEE TKDE 24(5), 2012.
+    Adomavicius, Kwon, Improving aggregate recommendation diversity using ranking-based techniques,
+    IEEE TKDE 24(5), 2012.
 
     Examples
     --------
@@ -63,11 +70,14 @@ def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
     return (e.shown(k) > 0).sum()
 
 
-@catalog_metric("user_space_coverage", "covered_users", "CoveredUsers", display="User coverage", bounds=(0, 1))
+@catalog_metric(
+    "user_space_coverage", "covered_users", "CoveredUsers", display="User coverage", bounds=(0, 1)
+)
 def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.Expr:
     """The share of the table's users who are shown at least `least` items.
 
-    A user without a single recommendation is in the table by a row with a null score, as ``judge`` adds them.
+    A user without a single recommendation is in the table by a row with a null score, as ``judge``
+    adds them.
 
     Parameters
     ----------
@@ -78,8 +88,8 @@ def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.
 
     References
     ----------
-    Ge, Delgado-Battenfeld, Jannach, Beyond accuracy: evaluating recommender systems by coverage and serendipity, RecSys
-    2010.
+    Ge, Delgado-Battenfeld, Jannach, Beyond accuracy: evaluating recommender systems by coverage and
+    serendipity, RecSys 2010.
 
     Examples
     --------
@@ -92,7 +102,9 @@ def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.
 
 
 def _gini(x: pl.Expr, n: pl.Expr, normalized: bool) -> pl.Expr:
-    """The Gini index of what items have; items without a row have 0, so the rows are the last of `n`."""
+    """The Gini index of what items have; items without a row have 0, so the rows are the last of
+    `n`.
+    """
     x = x.sort()
     place = n - pl.len() + pl.int_range(1, pl.len() + 1)
     index = ((2 * place - n - 1) * x).sum() / (n * x.sum())
@@ -101,12 +113,13 @@ def _gini(x: pl.Expr, n: pl.Expr, normalized: bool) -> pl.Expr:
 
 @catalog_metric("gini_index", "ListGini", display="Gini", bounds=(0, 1), higher_is_better=False)
 def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.Expr:
-    r"""The Gini index of how often each item of the catalog is shown: 0 if all are shown equally often.
+    r"""The Gini index of how often each item of the catalog is shown: 0 if all are shown equally
+    often.
 
     .. math:: \frac{\sum_{j=1}^{N} (2 j - N - 1) \, c_{(j)}}{N \sum_j c_{(j)}}
 
-    The counts `c` of all `N` items of the catalog (``items=``), those of items that nobody is shown among them, stand in
-    rising order.
+    The counts `c` of all `N` items of the catalog (``items=``), those of items that nobody is shown
+    among them, stand in rising order.
 
     Parameters
     ----------
@@ -131,16 +144,23 @@ def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.E
 
 @catalog_metric("ExposureGini", display="Exposure Gini", bounds=(0, 1), higher_is_better=False)
 def exposure_gini(
-    e: Exposure, k: int | None = None, *, weight: Weight = "log2", p: Persistence = 0.8, normalized: bool = False
+    e: Exposure,
+    k: int | None = None,
+    *,
+    weight: Weight = "log2",
+    p: Persistence = 0.8,
+    normalized: bool = False,
 ) -> pl.Expr:
-    """The Gini index of the exposure of the catalog's items: each time an item is shown counts by its rank.
+    """The Gini index of the exposure of the catalog's items: each time an item is shown counts by
+    its rank.
 
     Parameters
     ----------
     k
         The depth of the lists. ``None`` takes whole lists.
     weight
-        The exposure at a rank: ``"log2"``, 1 / log2(rank + 1), ``"rbp"``, (1 - p) p^(rank - 1), or ``"count"``, 1.
+        The exposure at a rank: ``"log2"``, 1 / log2(rank + 1), ``"rbp"``, (1 - p) p^(rank - 1), or
+        ``"count"``, 1.
     p
         The probability that a user looks at the next rank, for ``"rbp"``.
     normalized
@@ -156,9 +176,12 @@ def exposure_gini(
     return _gini(e.exposure(weight, p, k), e.n_items, normalized)
 
 
-@catalog_metric("shannon_entropy", "distributional_coverage", "SEntropy", display="Entropy", bounds=(0, None))
+@catalog_metric(
+    "shannon_entropy", "distributional_coverage", "SEntropy", display="Entropy", bounds=(0, None)
+)
 def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
-    r"""The Shannon entropy, in bits, of the items' shares of all places: the higher, the more evenly items are shown.
+    r"""The Shannon entropy, in bits, of the items' shares of all places: the higher, the more
+    evenly items are shown.
 
     .. math:: -\sum_i p_i \log_2 p_i
 
@@ -185,7 +208,8 @@ def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
 
 @catalog_metric("herfindahl", display="HHI", bounds=(0, 1), higher_is_better=False)
 def hhi(e: Exposure, k: int | None = None) -> pl.Expr:
-    r"""The Herfindahl-Hirschman index: the probability that two places, drawn with replacement, show the same item.
+    r"""The Herfindahl-Hirschman index: the probability that two places, drawn with replacement,
+    show the same item.
 
     .. math:: \sum_i p_i^2
 
@@ -211,7 +235,8 @@ def hhi(e: Exposure, k: int | None = None) -> pl.Expr:
 
 @catalog_metric("gini_simpson", display="Simpson", bounds=(0, 1))
 def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
-    """The Gini-Simpson index: the probability that two places, drawn with replacement, show different items.
+    """The Gini-Simpson index: the probability that two places, drawn with replacement, show
+    different items.
 
     Parameters
     ----------
@@ -232,14 +257,17 @@ def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
     return 1 - hhi(e, k)
 
 
-@catalog_metric("inter_user_diversity", "PersonalizationMetric", display="Personalization", bounds=(0, 1))
+@catalog_metric(
+    "inter_user_diversity", "PersonalizationMetric", display="Personalization", bounds=(0, 1)
+)
 def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
-    r"""How different the lists of two users are: 1 less the mean cosine of their sets of items, over all pairs of users.
+    r"""How different the lists of two users are: 1 less the mean cosine of their sets of items,
+    over all pairs of users.
 
     .. math:: 1 - \frac{\sum_i \left( \sum_{u : i \in L_u} |L_u|^{-1/2} \right)^2 - U}{U (U - 1)}
 
-    `L` are the lists of the `U` users with one. The sum over items takes the place of one over pairs of users, which it
-    equals.
+    `L` are the lists of the `U` users with one. The sum over items takes the place of one over
+    pairs of users, which it equals.
 
     Parameters
     ----------
@@ -248,13 +276,14 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    0 if all lists hold the same items, 1 if no two lists share one; null for fewer than two users with a list. In a
-    resample, a user who is drawn twice makes no pair with itself.
+    0 if all lists hold the same items, 1 if no two lists share one; null for fewer than two users
+    with a list. In a resample, a user who is drawn twice makes no pair with itself.
 
     References
     ----------
-    The definition of recmetrics; Zhou, Kuscsik, Liu, Medo, Wakeling, Zhang, Solving the apparent diversity-accuracy
-    dilemma of recommender systems, PNAS 107(10), 2010, compares lists of one length.
+    The definition of recmetrics; Zhou, Kuscsik, Liu, Medo, Wakeling, Zhang, Solving the apparent
+    diversity-accuracy dilemma of recommender systems, PNAS 107(10), 2010, compares lists of one
+    length.
 
     Examples
     --------
@@ -275,9 +304,10 @@ def popularity_lift(e: Exposure, k: int | None = None) -> pl.Expr:
 
     .. math:: \frac{GAP_{shown} - GAP_{past}}{GAP_{past}}
 
-    `GAP` is the mean over users of the mean popularity of their items, the popularity of an item the share of the users of
-    the past interactions (``interactions=``) who have it, 0 for an item without any. Users without a list, or without past
-    interactions, are left out of the respective mean.
+    `GAP` is the mean over users of the mean popularity of their items, the popularity of an item
+    the share of the users of the past interactions (``interactions=``) who have it, 0 for an item
+    without any. Users without a list, or without past interactions, are left out of the respective
+    mean.
 
     Parameters
     ----------
@@ -286,11 +316,13 @@ def popularity_lift(e: Exposure, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    0 if lists are as popular as the users' past, above 0 if more so; null if no user has past interactions.
+    0 if lists are as popular as the users' past, above 0 if more so; null if no user has past
+    interactions.
 
     References
     ----------
-    Abdollahpouri, Mansoury, Burke, Mobasher, The unfairness of popularity bias in recommendation, RMSE at RecSys 2019.
+    Abdollahpouri, Mansoury, Burke, Mobasher, The unfairness of popularity bias in recommendation,
+    RMSE at RecSys 2019.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Readers who spend: time-biased gain, the U-measure and IFT, for documents with costs such as time or length."""
+"""Readers who spend: time-biased gain, the U-measure and IFT, for documents with costs such as time
+or length.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,13 @@ Amount: TypeAlias = Annotated[float, Range(above=0, most=1e12)]
 Slope: TypeAlias = Annotated[float, Range(least=0, most=1e6)]
 
 
-def _spending(decay: Callable[[pl.Expr], pl.Expr], below: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Reader:
+def _spending(
+    decay: Callable[[pl.Expr], pl.Expr], below: Callable[[pl.Expr, pl.Expr], pl.Expr]
+) -> Reader:
     """A reader who sees a document with a probability that falls with the cost of those above it.
 
-    `below` is the sum of the probabilities of a number of ranks without a document, which cost 1 each, after a cost.
+    `below` is the sum of the probabilities of a number of ranks without a document, which cost 1
+    each, after a cost.
     """
 
     def reader(g: Gains) -> ReaderSums:
@@ -45,7 +50,8 @@ def time_biased_gain(
     report: Report = "ETU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""Time-biased gain: the gain of each document, halved for each `half_life` that a reader spends above it.
+    r"""Time-biased gain: the gain of each document, halved for each `half_life` that a reader
+    spends above it.
 
     .. math:: \sum_i g_i \, 2^{-t_i / h}, \quad t_i = \sum_{j=1}^{i-1} c_j
 
@@ -54,24 +60,27 @@ def time_biased_gain(
     Parameters
     ----------
     depth
-        The last rank that is read, by default 1000, as in cwl_eval. Ranks without a document take the time 1 each, which
-        matters to the reports per document.
+        The last rank that is read, by default 1000, as in cwl_eval. Ranks without a document take
+        the time 1 each, which matters to the reports per document.
     half_life
         The time after which half of the readers have left, in the unit of the costs, above 0.
     max_label, gain, residual
         As for :func:`rankframe.metrics.cwl.sdcg`.
     report
-        As for :func:`rankframe.metrics.cwl.sdcg`; the default here is ``"ETU"``, the total gain, as in the paper.
+        As for :func:`rankframe.metrics.cwl.sdcg`; the default here is ``"ETU"``, the total gain, as
+        in the paper.
 
     Returns
     -------
-    One Float64 per query, from 0 on. ``on(cost=...)`` names the column of times. In the paper the time of a document is 4.4
-    seconds for its summary, and 0.018 seconds a word and 7.8 more with the probability of a click, and the gain of a relevant
-    one the probability that it is clicked and saved, 0.64 x 0.77.
+    One Float64 per query, from 0 on. ``on(cost=...)`` names the column of times. In the paper the
+    time of a document is 4.4 seconds for its summary, and 0.018 seconds a word and 7.8 more with
+    the probability of a click, and the gain of a relevant one the probability that it is clicked
+    and saved, 0.64 x 0.77.
 
     References
     ----------
-    Smucker and Clarke, Time-based calibration of effectiveness measures, SIGIR 2012; cwl_eval's ``TBG``.
+    Smucker and Clarke, Time-based calibration of effectiveness measures, SIGIR 2012; cwl_eval's
+    ``TBG``.
 
     Examples
     --------
@@ -103,7 +112,8 @@ def u_measure(
     report: Report = "ETU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""U-measure: the gain of each document, less the share of the text of a length that a reader has read above it.
+    r"""U-measure: the gain of each document, less the share of the text of a length that a reader
+    has read above it.
 
     .. math:: \sum_i g_i \max\left(0, 1 - \frac{t_i}{L}\right), \quad t_i = \sum_{j=1}^{i-1} c_j
 
@@ -112,10 +122,11 @@ def u_measure(
     Parameters
     ----------
     depth
-        The last rank that is read, by default 1000. Ranks without a document have the length 1 each. cwl_eval leaves out the
-        last one.
+        The last rank that is read, by default 1000. Ranks without a document have the length 1
+        each. cwl_eval leaves out the last one.
     length
-        The length of text after which no reader goes on, in the unit of the costs, above 0: 132,000 characters in the paper.
+        The length of text after which no reader goes on, in the unit of the costs, above 0: 132,000
+        characters in the paper.
     max_label, gain, report, residual
         As for :func:`rankframe.metrics.costs.time_biased_gain`.
 
@@ -125,8 +136,8 @@ def u_measure(
 
     References
     ----------
-    Sakai and Dou, Summaries, ranked retrieval and sessions: a unified framework for information access evaluation, SIGIR
-    2013; cwl_eval's ``U``.
+    Sakai and Dou, Summaries, ranked retrieval and sessions: a unified framework for information
+    access evaluation, SIGIR 2013; cwl_eval's ``U``.
 
     Examples
     --------
@@ -161,23 +172,28 @@ def ift(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""IFT, by information foraging: the gain per document of a reader with a goal, who leaves if the gain is too slow.
+    r"""IFT, by information foraging: the gain per document of a reader with a goal, who leaves if
+    the gain is too slow.
 
-    After a gain `y` at the cost `k` the reader goes on with probability C, the product of one for the goal and one for the
-    rate of gain.
+    After a gain `y` at the cost `k` the reader goes on with probability C, the product of one for
+    the goal and one for the rate of gain.
 
-    .. math:: C = \left(1 - \frac{1}{1 + b_1 e^{(T - y) R_1}}\right) \frac{1}{1 + b_2 e^{(A - y / k) R_2}}
+    .. math:: C = \left(1 - \frac{1}{1 + b_1 e^{(T - y) R_1}}\right) \frac{1}{1 + b_2 e^{(A - y / k)
+    R_2}}
 
     Parameters
     ----------
     depth
-        The last rank that is read, by default 1000, as in cwl_eval. Ranks without a document cost 1 each.
+        The last rank that is read, by default 1000, as in cwl_eval. Ranks without a document cost 1
+        each.
     target
         The gain that is wanted, `T`; ``None`` for a reader without a goal (IFT-C2).
     rate
-        The gain per cost that is expected, `A`; ``None`` for a reader who stays at any rate (IFT-C1).
+        The gain per cost that is expected, `A`; ``None`` for a reader who stays at any rate
+        (IFT-C1).
     goal_intercept, rate_intercept
-        `b`: the smaller, the less likely the reader goes on at the goal, and the more likely at the rate.
+        `b`: the smaller, the less likely the reader goes on at the goal, and the more likely at the
+        rate.
     goal_slope, rate_slope
         `R`, from 0 on: how sharply the reader decides; 0 ignores the goal, or the rate.
     max_label, gain, report, residual
@@ -189,8 +205,9 @@ def ift(
 
     References
     ----------
-    Azzopardi, Thomas and Craswell, Measuring the utility of search engine result pages: an information foraging based
-    measure, SIGIR 2018; cwl_eval's ``IFT-C1``, ``IFT-C2`` and ``IFT-C1-C2``.
+    Azzopardi, Thomas and Craswell, Measuring the utility of search engine result pages: an
+    information foraging based measure, SIGIR 2018; cwl_eval's ``IFT-C1``, ``IFT-C2`` and
+    ``IFT-C1-C2``.
 
     Examples
     --------
@@ -202,7 +219,9 @@ def ift(
     0.6667
     """
     if target is None and rate is None:
-        raise InvalidOption("ift: a reader has a target, a rate or both; give one of them, as ift(target=2)")
+        raise InvalidOption(
+            "ift: a reader has a target, a rate or both; give one of them, as ift(target=2)"
+        )
     goal = None if target is None else (target, goal_intercept, goal_slope)
     least = None if rate is None else (rate, rate_intercept, rate_slope)
 
@@ -217,8 +236,12 @@ def ift(
             "chance": pl.when(g.retrieved > 0).then(at_end).otherwise(1.0),
             "ranks": g.depth - g.retrieved,
         }
-        below, left = (g.r.below_list(goal, least, g.unknown, what, state) for what in ("seen", "left"))
+        below, left = (
+            g.r.below_list(goal, least, g.unknown, what, state) for what in ("seen", "left")
+        )
         found = g.total(g.each * sees)
-        return ReaderSums(found + below if g.unknown else found, g.whole(sees) + below, lambda: sees, left)
+        return ReaderSums(
+            found + below if g.unknown else found, g.whole(sees) + below, lambda: sees, left
+        )
 
     return reported(r, reader, depth, report, residual, max_label, gain)

@@ -34,13 +34,31 @@ ROUNDING = 1e-10
 
 
 def _judging(
-    *, max_label: TopLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+    **reader: float,
 ) -> Judging:
-    """Monotone if the weights of ranks do not depend on the documents above: a higher label never lowers the value."""
-    return "monotone" if is_number(max_label) and gain is None and report == "EU" and not residual else None
+    """Monotone if the weights of ranks do not depend on the documents above: a higher label never
+    lowers the value.
+    """
+    return (
+        "monotone"
+        if is_number(max_label) and gain is None and report == "EU" and not residual
+        else None
+    )
 
 
-@metric("scaled_dcg", display="SDCG", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
+@metric(
+    "scaled_dcg",
+    display="SDCG",
+    bounds=(0, 1),
+    beyond=BEYOND,
+    judging=_judging,
+    gains_only=without_residual,
+)
 def sdcg(
     r: Ranking,
     k: ListedCutoff,
@@ -59,17 +77,19 @@ def sdcg(
     k
         The last rank that is read, at most 1,000,000.
     max_label
-        The label with gain 1; other labels have gains in proportion. A number, ``"query"``, or ``None`` for the
-        largest label of the table, with a warning that names it, since a query's value then depends on the others.
+        The label with gain 1; other labels have gains in proportion. A number, ``"query"``, or
+        ``None`` for the largest label of the table, with a warning that names it, since a query's
+        value then depends on the others.
     gain
         ``None``, or ``{label: gain}`` with gains from 0 to 1.
     report
-        ``"EU"``, the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the number of documents read; ``"EC"``, the
-        cost per document read; ``"ETC"``, the total cost of readers who stop within the depth. Costs are those of
-        ``on(cost=...)``; without them, and at ranks without a document, each is 1.
+        ``"EU"``, the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the number of
+        documents read; ``"EC"``, the cost per document read; ``"ETC"``, the total cost of readers
+        who stop within the depth. Costs are those of ``on(cost=...)``; without them, and at ranks
+        without a document, each is 1.
     residual
-        Report instead the increase if every unjudged document, and every rank below the last retrieved one, had
-        gain 1.
+        Report instead the increase if every unjudged document, and every rank below the last
+        retrieved one, had gain 1.
 
     Returns
     -------
@@ -77,8 +97,9 @@ def sdcg(
 
     References
     ----------
-    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4), 2002; Azzopardi, Thomas
-    and Moffat, cwl_eval: an evaluation tool for information retrieval, SIGIR 2019.
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4), 2002;
+    Azzopardi, Thomas and Moffat, cwl_eval: an evaluation tool for information retrieval, SIGIR
+    2019.
 
     Examples
     --------
@@ -92,7 +113,13 @@ def sdcg(
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
-@metric("bejeweled_player_model", display="BPM", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@metric(
+    "bejeweled_player_model",
+    display="BPM",
+    bounds=(0, 1),
+    beyond=BEYOND,
+    gains_only=without_residual,
+)
 def bpm(
     r: Ranking,
     k: int,
@@ -103,9 +130,11 @@ def bpm(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""Bejeweled player model: the gain per document of a reader who stops at a gain of `target`, or at rank `k`.
+    r"""Bejeweled player model: the gain per document of a reader who stops at a gain of `target`,
+    or at rank `k`.
 
-    .. math:: \frac{1}{m} \sum_{i=1}^{m} g_i, \quad m = \min(\{k\} \cup \{i : g_1 + \cdots + g_i \ge T\})
+    .. math:: \frac{1}{m} \sum_{i=1}^{m} g_i, \quad m = \min(\{k\} \cup \{i : g_1 + \cdots + g_i \ge
+    T\})
 
     `T` is `target`.
 
@@ -124,7 +153,8 @@ def bpm(
 
     References
     ----------
-    Zhang, Liu, Li, Zhang, Xu and Ma, Evaluating web search with a bejeweled player model, SIGIR 2017 (static).
+    Zhang, Liu, Li, Zhang, Xu and Ma, Evaluating web search with a bejeweled player model, SIGIR
+    2017 (static).
 
     Examples
     --------
@@ -163,9 +193,11 @@ def insq(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""INSQ: the gain per document of a reader who needs a gain of about `target`, and reads the deeper the larger it is.
+    r"""INSQ: the gain per document of a reader who needs a gain of about `target`, and reads the
+    deeper the larger it is.
 
-    The probability of going on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, whatever the documents.
+    The probability of going on from rank i is ((i + 2 T - 1) / (i + 2 T))^2, whatever the
+    documents.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2
 
@@ -174,7 +206,8 @@ def insq(
     Parameters
     ----------
     depth
-        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were
+        retrieved.
     target
         The gain that the reader needs, above 0 and up to 1,000,000: ``T`` above.
     max_label, gain, report, residual
@@ -212,17 +245,19 @@ def inst(
 ) -> pl.Expr:
     r"""INST: as INSQ, but the reader adapts to the gain that is still missing.
 
-    The probability of going on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is `target` minus the gain of
-    the first i documents.
+    The probability of going on from rank i is ((i + T + T_i - 1) / (i + T + T_i))^2, where T_i is
+    `target` minus the gain of the first i documents.
 
-    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \prod_{j=1}^{i-1} \left(\frac{j + T + T_j - 1}{j + T + T_j}\right)^2
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \prod_{j=1}^{i-1} \left(\frac{j + T
+    + T_j - 1}{j + T + T_j}\right)^2
 
     The sums go down to `depth`.
 
     Parameters
     ----------
     depth
-        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were
+        retrieved.
     target
         The gain that the reader needs, from 0.5 to 1,000,000: ``T`` above.
     max_label, gain, report, residual
@@ -234,8 +269,9 @@ def inst(
 
     References
     ----------
-    Bailey, Moffat, Scholer and Thomas, User variability and IR system evaluation, SIGIR 2015; Moffat, Bailey, Scholer
-    and Thomas, INST: an adaptive metric for information retrieval evaluation, ADCS 2015.
+    Bailey, Moffat, Scholer and Thomas, User variability and IR system evaluation, SIGIR 2015;
+    Moffat, Bailey, Scholer and Thomas, INST: an adaptive metric for information retrieval
+    evaluation, ADCS 2015.
 
     Examples
     --------
@@ -247,22 +283,27 @@ def inst(
     wanted = 2 * target
 
     def reader(g: Gains) -> ReaderSums:
-        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain is 0,
-        # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is a product over
+        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain
+        # is 0,
+        # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is
+        # a product over
         # the documents above that have a gain, each 1 - gain / x just above it.
         before = r.so_far(g.each) - g.each
         x = g.r.rank - 1 + wanted - before
         keeps = (1 - g.each / x).fill_null(1.0)
         q = g.r.product_before(keeps)
         after = q * keeps
-        # The sum of V without end, as if no document had a gain; each that has one then changes all ranks below it.
+        # The sum of V without end, as if no document had a gain; each that has one then changes all
+        # ranks below it.
         with_it, without = after**2 * squares_from(x + 1 - g.each), q**2 * squares_from(x + 1)
         # Below the last document; the product to there is the sum of its steps.
         last = g.retrieved if g.unknown else pl.lit(float(g.depth))
         here = last + wanted - g.whole(g.each)
         left = wanted**2 * (1 + g.whole(after**2 - q**2))
         gained = g.total(g.each * (wanted * q / x) ** 2)
-        seen = wanted**2 * (squares_from(wanted) + g.whole(with_it - without)) - left * squares_from(here)
+        seen = wanted**2 * (
+            squares_from(wanted) + g.whole(with_it - without)
+        ) - left * squares_from(here)
         beyond = left / here**2
         if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
             factor = ((here - 1) / here) ** 2
@@ -274,9 +315,17 @@ def inst(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(display="RBP residual", bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone", from_clicks="same")
+@metric(
+    display="RBP residual",
+    bounds=(0, 1),
+    dot="p",
+    higher_is_better=False,
+    judging="monotone",
+    from_clicks="same",
+)
 def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> pl.Expr:
-    r"""The most that judging could add to rank-biased precision: the weight of unjudged documents and unfilled ranks.
+    r"""The most that judging could add to rank-biased precision: the weight of unjudged documents
+    and unfilled ranks.
 
     .. math:: (1 - p) \sum_{i=1}^{m} p^{\,i-1} u_i + p^{\,m}, \quad m = \min(k, n)
 
@@ -285,8 +334,8 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     k
         Ranks to look at; ``None`` looks at all that were retrieved.
     p
-        The reader's persistence, between 0 and 1. The default, 0.8, is that of ``rbp``; trec_eval's is 0.9, and its
-        value is 0 where every retrieved document is judged.
+        The reader's persistence, between 0 and 1. The default, 0.8, is that of ``rbp``; trec_eval's
+        is 0.9, and its value is 0 where every retrieved document is judged.
 
     Returns
     -------
@@ -294,7 +343,8 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
 
     References
     ----------
-    Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS 27(1), 2008.
+    Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, ACM TOIS
+    27(1), 2008.
 
     Examples
     --------
@@ -306,7 +356,9 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     r.need_every_rank()
     unknown = (~r.judged).cast(pl.Float64) * ((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
-    return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)
+    return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(
+        pl.Float64
+    )
 
 
 @metric(display="nERR8", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
@@ -319,9 +371,11 @@ def nerr8(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 8: the gain per document of a reader who stops at a document with probability equal to its gain.
+    r"""NERR by equation 8: the gain per document of a reader who stops at a document with
+    probability equal to its gain.
 
-    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \prod_{j=1}^{i-1} (1 - g_j)
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \prod_{j=1}^{i-1} (1
+    - g_j)
 
     Parameters
     ----------
@@ -336,8 +390,8 @@ def nerr8(
 
     References
     ----------
-    Azzopardi, Mackenzie and Moffat, ERR is not C/W/L: exploring the relationship between expected reciprocal rank and
-    other metrics, ICTIR 2021.
+    Azzopardi, Mackenzie and Moffat, ERR is not C/W/L: exploring the relationship between expected
+    reciprocal rank and other metrics, ICTIR 2021.
 
     Examples
     --------
@@ -360,9 +414,11 @@ def nerr9(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 9: as :func:`nerr8`, but a reader not satisfied at rank i gives up with probability 1 / (i + 1).
+    r"""NERR by equation 9: as :func:`nerr8`, but a reader not satisfied at rank i gives up with
+    probability 1 / (i + 1).
 
-    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \frac{1}{i} \prod_{j=1}^{i-1} (1 - g_j)
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \frac{1}{i}
+    \prod_{j=1}^{i-1} (1 - g_j)
 
     Parameters
     ----------
@@ -402,16 +458,19 @@ def nerr10(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 10: as :func:`nerr8`, but a reader who is not satisfied goes on with probability `p`.
+    r"""NERR by equation 10: as :func:`nerr8`, but a reader who is not satisfied goes on with
+    probability `p`.
 
-    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = p^{\,i-1} \prod_{j=1}^{i-1} (1 - g_j)
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = p^{\,i-1} \prod_{j=1}^{i-1} (1 -
+    g_j)
 
     The sums go down to `depth`.
 
     Parameters
     ----------
     depth
-        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were
+        retrieved.
     p
         The reader's persistence, between 0 and 1.
     max_label, gain, report, residual
@@ -432,7 +491,9 @@ def nerr10(
     >>> round(df.rank.metrics.nerr10(p=0.5, max_label=1)["nerr10(p=0.5,max_label=1)"].item(), 4)     # 1/2 over 1 + 1/2
     0.3333
     """
-    reader = by_rank(lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True)
+    reader = by_rank(
+        lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True
+    )
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
@@ -447,16 +508,19 @@ def nerr11(
     report: Report = "EU",
     residual: bool = False,
 ) -> pl.Expr:
-    r"""NERR by equation 11: as :func:`nerr8`, but a reader who is not satisfied goes on as in :func:`rankframe.metrics.cwl.insq`.
+    r"""NERR by equation 11: as :func:`nerr8`, but a reader who is not satisfied goes on as in
+    :func:`rankframe.metrics.cwl.insq`.
 
-    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2 \prod_{j=1}^{i-1} (1 - g_j)
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2
+    \prod_{j=1}^{i-1} (1 - g_j)
 
     `T` is `target`; the sums go down to `depth`.
 
     Parameters
     ----------
     depth
-        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were
+        retrieved.
     target
         The gain that the reader needs, above 0 and up to 1,000,000.
     max_label, gain, report, residual

@@ -1,4 +1,6 @@
-"""User models of the C/W/L metrics: expected gain and documents seen, if a reader goes on with a given probability."""
+"""User models of the C/W/L metrics: expected gain and documents seen, if a reader goes on with a
+given probability.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,22 @@ BEYOND = ("report", "residual")
 
 
 def without_residual(*, residual: bool = False, report: Report = "EU", **_: object) -> bool:
-    """Whether documents without gain add nothing to a report; unjudged ones add to a residual, and all have a cost."""
+    """Whether documents without gain add nothing to a report; unjudged ones add to a residual, and
+    all have a cost.
+    """
     return not residual and report not in ("EC", "ETC")
 
 
 LISTED = 10_000
 """The depth down to which INSQ's sums are listed."""
 
-# ------------------------------------------------------------------------------------------- what a reader goes through
+# ------------------------------------------------------------------------------------------- what a
+# reader goes through
 #
-# C(i) is the probability to go on from rank i, V(i) = C(1) ... C(i - 1) that to see rank i. All reports follow
-# from the sums of V and of V x gain. Ranks with gain 0, and those below the last document retrieved, have closed
+# C(i) is the probability to go on from rank i, V(i) = C(1) ... C(i - 1) that to see rank i. All
+# reports follow
+# from the sums of V and of V x gain. Ranks with gain 0, and those below the last document
+# retrieved, have closed
 # forms, so that only documents with a gain are looked at: see `by_rank` and `inst`.
 
 
@@ -49,10 +56,14 @@ class ReaderSums:
     gained: pl.Expr  # the sum of V x gain, with the share of each rank in its row
     seen: pl.Expr  # the sum of V: the number of documents seen
     chance: Callable[[], pl.Expr]  # V at each rank
-    beyond: pl.Expr | None = None  # the probability to reach the end without stopping; None if reading stops there
+    beyond: pl.Expr | None = (
+        None  # the probability to reach the end without stopping; None if reading stops there
+    )
 
     def report(self, what: Report, gains: Gains) -> pl.Expr:
-        """The sums as EU, the gain per document seen; ETU, the total gain; EC and ETC, the same of costs; ED, documents seen."""
+        """The sums as EU, the gain per document seen; ETU, the total gain; EC and ETC, the same of
+        costs; ED, documents seen.
+        """
         if what in ("EU", "ED"):
             return self.gained / self.seen if what == "EU" else self.seen
         value, at_the_end = self.gained, gains.offered
@@ -60,14 +71,19 @@ class ReaderSums:
             value, at_the_end = self.seen, pl.lit(float(gains.depth))
             if gains.r.setup.roles.cost is not None:
                 more = gains.r.cost - 1  # a rank without a document costs 1
-                value, at_the_end = value + gains.whole(self.chance() * more), at_the_end + gains.whole(more)
+                value, at_the_end = (
+                    value + gains.whole(self.chance() * more),
+                    at_the_end + gains.whole(more),
+                )
         if what == "EC":
             return value / self.seen
         return value if self.beyond is None else value - self.beyond * at_the_end
 
 
 class Gains:
-    """The gain of each document, from 0 to 1; `unknown` for unjudged documents and unfilled ranks."""
+    """The gain of each document, from 0 to 1; `unknown` for unjudged documents and unfilled
+    ranks.
+    """
 
     def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
         self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
@@ -104,7 +120,8 @@ def reported(
     r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share,
     *, stops: bool = False,
 ) -> pl.Expr:  # fmt: skip
-    """The report of a reader if unjudged documents have gain 0; or, for a residual, its increase if they have gain 1.
+    """The report of a reader if unjudged documents have gain 0; or, for a residual, its increase if
+    they have gain 1.
 
     With `stops` reading always ends at the depth, so that the total gain is a sum over ranks, too.
     """
@@ -115,7 +132,9 @@ def reported(
         gains = Gains(r, depth, each, unknown, shown=shown)
         return reader(gains).report(report, gains)
 
-    return if_unknown_are_worth(1) - if_unknown_are_worth(0) if residual else if_unknown_are_worth(0)
+    return (
+        if_unknown_are_worth(1) - if_unknown_are_worth(0) if residual else if_unknown_are_worth(0)
+    )
 
 
 def _share(r: Ranking, max_label: TopLabel, gain: Share) -> pl.Expr:
@@ -125,16 +144,20 @@ def _share(r: Ranking, max_label: TopLabel, gain: Share) -> pl.Expr:
         return (r.label / r.largest_label_of_table).fill_nan(0.0)
     if max_label == "query":
         return (r.label / r.largest_label).fill_nan(0.0)
-    r.refuse(r.label > max_label, f"a label is above max_label={max_label}; give the top of the label scale")
+    r.refuse(
+        r.label > max_label,
+        f"a label is above max_label={max_label}; give the top of the label scale",
+    )
     return r.label / max_label
 
 
 def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader:
     """A reader who sees a rank with probability `sees`; `seen` is the sum of these down to a rank.
 
-    With `stops` reading always ends at the depth. With `cascade` each document also ends it, with a probability equal
-    to its gain: then V(i) is ``sees(i)`` times P(i), the product of 1 - gain above, and as P drops by P x gain at
-    each document, the sum of V is ``seen(depth)`` less the sum of P x gain x (``seen(depth)`` - ``seen(rank)``).
+    With `stops` reading always ends at the depth. With `cascade` each document also ends it, with a
+    probability equal to its gain: then V(i) is ``sees(i)`` times P(i), the product of 1 - gain
+    above, and as P drops by P x gain at each document, the sum of V is ``seen(depth)`` less the sum
+    of P x gain x (``seen(depth)`` - ``seen(rank)``).
     """
 
     def reader(g: Gains) -> ReaderSums:
@@ -191,12 +214,14 @@ def squares_from(x: Number) -> Number:
 
 
 def _squares_from(x: Number) -> Number:
-    # The first six terms in pairs: (x + i)(x + 5 - i) = x (x + 5) + i (5 - i), and of two numbers with the product p
+    # The first six terms in pairs: (x + i)(x + 5 - i) = x (x + 5) + i (5 - i), and of two numbers
+    # with the product p
     # and a sum whose square is s, 1 / a^2 + 1 / b^2 = (s - 2 p) / p^2.
     p, s = x * (x + 5), (2 * x + 5) ** 2
     q, r = p + 4, p + 6
     head = (s / p - 2) / p + (s / q - 2) / q + (s / r - 2) / r
-    # All that follow, by Stieltjes' continued fraction, which so many steps make exact to the last digit or two.
+    # All that follow, by Stieltjes' continued fraction, which so many steps make exact to the last
+    # digit or two.
     middle = x + 5.5
     rest = middle
     for k in range(8, 0, -1):
@@ -215,4 +240,6 @@ def insq_weights(target: float, depth: int) -> tuple[ByRank, ByRank]:
         return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank))
 
     # looking a sum up takes a sixth of the time of computing it, as long as the list is short
-    return sees, table(running([sees(rank) for rank in range(1, depth + 1)])) if depth <= LISTED else seen
+    return sees, table(
+        running([sees(rank) for rank in range(1, depth + 1)])
+    ) if depth <= LISTED else seen

@@ -1,4 +1,6 @@
-"""Novelty and diversity: how early a ranking covers a query's subtopics, and with how little repetition."""
+"""Novelty and diversity: how early a ranking covers a query's subtopics, and with how little
+repetition.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,14 @@ GlobalGain: TypeAlias = Literal["linear", "exponential", "binary"]
 
 @metric("alpha-dcg", display="alpha-DCG", bounds=(0, 1), over="subtopics", gains_only=True)
 def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    r"""Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents that have every subtopic.
+    r"""Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents that have every
+    subtopic.
 
-    A document gains (1 - alpha)^n for each of its subtopics, where n documents above it have that subtopic; gains are
-    divided by log2(rank + 1).
+    A document gains (1 - alpha)^n for each of its subtopics, where n documents above it have that
+    subtopic; gains are divided by log2(rank + 1).
 
-    .. math:: \frac{\sum_{i=1}^{k} \nu_i / \log_2(i + 1)}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1} / \log_2(i + 1)}
+    .. math:: \frac{\sum_{i=1}^{k} \nu_i / \log_2(i + 1)}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1} /
+    \log_2(i + 1)}
 
     Parameters
     ----------
@@ -40,8 +44,8 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
 
     References
     ----------
-    Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher and MacKinnon, Novelty and diversity in information retrieval
-    evaluation, SIGIR 2008; divided as ndeval does.
+    Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher and MacKinnon, Novelty and diversity in
+    information retrieval evaluation, SIGIR 2008; divided as ndeval does.
 
     Examples
     --------
@@ -51,14 +55,18 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     0.5
     """
     rank = _ranks(k)
-    return _dcg(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum())
+    return _dcg(t, k, alpha) / (
+        t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum()
+    )
 
 
 @metric("alpha-ndcg", display="alpha-nDCG", over="subtopics", gains_only=True)
 def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
-    r"""Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
+    r"""Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all
+    judged documents.
 
-    The greedy ranking takes for each rank the document that adds most, and of equal ones the one with the larger id.
+    The greedy ranking takes for each rank the document that adds most, and of equal ones the one
+    with the larger id.
 
     .. math:: \frac{\sum_{i=1}^{k} \nu_i / \log_2(i + 1)}{\sum_{i=1}^{k} \nu^*_i / \log_2(i + 1)}
 
@@ -71,8 +79,8 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
 
     Returns
     -------
-    One Float64 per query, from 0 on; 1 for the greedy ranking. Values a little above 1 are possible, as the greedy
-    ranking is not always the best.
+    One Float64 per query, from 0 on; 1 for the greedy ranking. Values a little above 1 are
+    possible, as the greedy ranking is not always the best.
 
     References
     ----------
@@ -90,7 +98,8 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
 
 @metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics", gains_only=True)
 def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
-    r"""Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents that have every subtopic.
+    r"""Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents
+    that have every subtopic.
 
     .. math:: \frac{\sum_{i=1}^{k} \nu_i / i}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1} / i}
 
@@ -99,7 +108,8 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     k
         Ranks to count, at most 1,000,000.
     alpha
-        The share of its gain that a subtopic loses each time it is met, from 0 to 1: the probability that it satisfies a reader.
+        The share of its gain that a subtopic loses each time it is met, from 0 to 1: the
+        probability that it satisfies a reader.
 
     Returns
     -------
@@ -122,7 +132,8 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
 
 @metric("nerr-ia", display="nERR-IA", over="subtopics", gains_only=True)
 def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
-    r"""Normalised intent-aware ERR: the novelty of the top `k` divided by rank, over that of the greedy ranking.
+    r"""Normalised intent-aware ERR: the novelty of the top `k` divided by rank, over that of the
+    greedy ranking.
 
     .. math:: \frac{\sum_{i=1}^{k} \nu_i / i}{\sum_{i=1}^{k} \nu^*_i / i}
 
@@ -151,9 +162,16 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
 
 
-@metric("novelty_rank_biased_precision", display="NRBP", bounds=(0, 1), over="subtopics", gains_only=True)
+@metric(
+    "novelty_rank_biased_precision",
+    display="NRBP",
+    bounds=(0, 1),
+    over="subtopics",
+    gains_only=True,
+)
 def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
-    r"""Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with probability `beta`.
+    r"""Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with
+    probability `beta`.
 
     .. math:: \frac{1 - (1 - \alpha) \beta}{S} \sum_i \beta^{\,i-1} \nu_i
 
@@ -166,11 +184,13 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 1 would need an endless ranking in which every document has every subtopic.
+    One Float64 per query, from 0 to 1; 1 would need an endless ranking in which every document has
+    every subtopic.
 
     References
     ----------
-    Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and underspecified queries, ICTIR 2009.
+    Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and underspecified queries,
+    ICTIR 2009.
 
     Examples
     --------
@@ -197,7 +217,8 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
 
     Returns
     -------
-    One Float64 per query, from 0 on; 1 for the greedy ranking. ndeval's is NaN where nothing is relevant.
+    One Float64 per query, from 0 on; 1 for the greedy ranking. ndeval's is NaN where nothing is
+    relevant.
 
     References
     ----------
@@ -226,11 +247,13 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is relevant.
+    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is
+    relevant.
 
     References
     ----------
-    Agrawal, Gollapudi, Halverson and Ieong, Diversifying search results, WSDM 2009; ndeval's ``P-IA``.
+    Agrawal, Gollapudi, Halverson and Ieong, Diversifying search results, WSDM 2009; ndeval's
+    ``P-IA``.
 
     Examples
     --------
@@ -242,15 +265,19 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     return t.total(t.weighed(t.relevant), k) / (t.depth(k) * t.n_subtopics)
 
 
-@metric("ap_ia", "map_ia", "map-ia", display="AP-IA", bounds=(0, 1), over="subtopics", gains_only=True)
+@metric(
+    "ap_ia", "map_ia", "map-ia", display="AP-IA", bounds=(0, 1), over="subtopics", gains_only=True
+)
 def average_precision_ia(t: Topics) -> pl.Expr:
-    r"""Intent-aware average precision: the mean, over the query's subtopics, of the average precision for each.
+    r"""Intent-aware average precision: the mean, over the query's subtopics, of the average
+    precision for each.
 
     .. math:: \frac{1}{S} \sum_{s=1}^{S} \frac{1}{R_s} \sum_{i=1}^{n} r_{s,i} \frac{h_{s,i}}{i}
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is relevant.
+    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is
+    relevant.
 
     References
     ----------
@@ -263,7 +290,10 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
     0.75
     """
-    return t.total(t.weighed(t.relevant * t.met / t.n_relevant_to_subtopic), over=t.rank) / t.n_subtopics
+    return (
+        t.total(t.weighed(t.relevant * t.met / t.n_relevant_to_subtopic), over=t.rank)
+        / t.n_subtopics
+    )
 
 
 @metric(
@@ -289,11 +319,13 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is relevant.
+    One Float64 per query, from 0 to 1. The query's subtopics are those to which some document is
+    relevant.
 
     References
     ----------
-    Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003; ndeval's ``strec``, NTCIREVAL's ``I-rec``.
+    Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003; ndeval's ``strec``,
+    NTCIREVAL's ``I-rec``.
 
     Examples
     --------
@@ -307,10 +339,12 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
 
 @metric(display="Nugget recall", bounds=(0, 1), over="subtopics")
 def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5) -> pl.Expr:
-    r"""Nugget recall: how many of the facts that a good answer has, its nuggets, the top `k` support, each by its weight.
+    r"""Nugget recall: how many of the facts that a good answer has, its nuggets, the top `k`
+    support, each by its weight.
 
-    A nugget is a subtopic of the query, an answer or a passage a document, and its label for the nugget 2 if it supports the
-    nugget, 1 if it does so in part, and 0 if not. ``on(subtopic_weight=...)`` weighs the nuggets.
+    A nugget is a subtopic of the query, an answer or a passage a document, and its label for the
+    nugget 2 if it supports the nugget, 1 if it does so in part, and 0 if not.
+    ``on(subtopic_weight=...)`` weighs the nuggets.
 
     .. math:: \frac{\sum_s w_s \max_{i \le k} a_{s,i}}{\sum_s w_s}
 
@@ -325,13 +359,15 @@ def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5)
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. All nuggets that have a label from 0 on count, also ones that nothing supports.
+    One Float64 per query, from 0 to 1. All nuggets that have a label from 0 on count, also ones
+    that nothing supports.
 
     References
     ----------
-    Pradeep, Thakur, Upadhyay, Campos, Craswell and Lin, Initial nugget evaluation results for the TREC 2024 RAG track with
-    the AutoNuggetizer framework, 2024. There ``vital`` weighs vital nuggets 1 and okay ones 0, ``all`` weighs all 1,
-    ``weighted`` okay ones 1/2, and ``strict`` has ``partial=0``.
+    Pradeep, Thakur, Upadhyay, Campos, Craswell and Lin, Initial nugget evaluation results for the
+    TREC 2024 RAG track with the AutoNuggetizer framework, 2024. There ``vital`` weighs vital
+    nuggets 1 and okay ones 0, ``all`` weighs all 1, ``weighted`` okay ones 1/2, and ``strict`` has
+    ``partial=0``.
 
     Examples
     --------
@@ -346,23 +382,29 @@ def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5)
     >>> vital["nugget_recall"].item()
     0.5
     """
-    return t.best(pl.when(t.label >= 2).then(1.0).when(t.label >= 1).then(partial).otherwise(0.0), k)
+    return t.best(
+        pl.when(t.label >= 2).then(1.0).when(t.label >= 1).then(partial).otherwise(0.0), k
+    )
 
 
 @metric("d-ndcg", display="D-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
 def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> pl.Expr:
-    r"""D-nDCG: nDCG whose gain is the sum of a document's gains for all subtopics, each by its weight.
+    r"""D-nDCG: nDCG whose gain is the sum of a document's gains for all subtopics, each by its
+    weight.
 
-    .. math:: \frac{\sum_{i=1}^{k} G_i / \log_2(i + 1)}{\sum_{i=1}^{k} G^*_i / \log_2(i + 1)}, \quad G_i = \sum_s w_s \, g_{s,i}
+    .. math:: \frac{\sum_{i=1}^{k} G_i / \log_2(i + 1)}{\sum_{i=1}^{k} G^*_i / \log_2(i + 1)}, \quad
+    G_i = \sum_s w_s \, g_{s,i}
 
-    The weights `w`, such as the probabilities of intents, are those of ``on(subtopic_weight=...)``, else 1.
+    The weights `w`, such as the probabilities of intents, are those of ``on(subtopic_weight=...)``,
+    else 1.
 
     Parameters
     ----------
     k
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
     gain
-        The gain of a relevant document for a subtopic: ``"linear"`` the label, ``"exponential"`` 2^label - 1, or ``"binary"``
+        The gain of a relevant document for a subtopic: ``"linear"`` the label, ``"exponential"``
+        2^label - 1, or ``"binary"``
         1. For lists of subtopics it is 1.
 
     Returns
@@ -371,8 +413,8 @@ def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> p
 
     References
     ----------
-    Sakai and Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011; NTCIREVAL's
-    ``D-nDCG``.
+    Sakai and Song, Evaluating diversified search results using per-intent graded relevance, SIGIR
+    2011; NTCIREVAL's ``D-nDCG``.
 
     Examples
     --------
@@ -383,12 +425,24 @@ def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> p
     """
     gains = t.weighed(t.gain(gain))
     best, of_documents = t.ideal(gains)
-    return t.total(gains, k, over=(t.rank + 1).log(2)) / best.total(of_documents, k, over=(best.rank + 1).log(2))
+    return t.total(gains, k, over=(t.rank + 1).log(2)) / best.total(
+        of_documents, k, over=(best.rank + 1).log(2)
+    )
 
 
-@metric("d_sharp", "dsharp_ndcg", display="Dsharp-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
-def d_sharp_ndcg(t: Topics, k: int | None = None, *, recall: Proportion = 0.5, gain: GlobalGain = "linear") -> pl.Expr:
-    r"""D#-nDCG: a mean of the share of the subtopics that the top `k` covers, I-rec, and of its D-nDCG.
+@metric(
+    "d_sharp",
+    "dsharp_ndcg",
+    display="Dsharp-nDCG",
+    bounds=(0, 1),
+    over="subtopics",
+    gains_only=True,
+)
+def d_sharp_ndcg(
+    t: Topics, k: int | None = None, *, recall: Proportion = 0.5, gain: GlobalGain = "linear"
+) -> pl.Expr:
+    r"""D#-nDCG: a mean of the share of the subtopics that the top `k` covers, I-rec, and of its
+    D-nDCG.
 
     .. math:: \gamma \, \mathrm{Irec}@k + (1 - \gamma) \, \mathrm{DnDCG}@k
 

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._words.ranking import LISTED, Discount, Gain, Ideal, Label, Proportion, Ranking, Worth, is_number
+from .._words.ranking import (
+    LISTED,
+    Discount,
+    Gain,
+    Ideal,
+    Label,
+    Proportion,
+    Ranking,
+    Worth,
+    is_number,
+)
 from ..errors import InvalidOption, shown
 
 __all__ = [
@@ -16,7 +26,9 @@ __all__ = [
 
 
 @metric("cumulative_gain", display="CG", judging="monotone", gains_only=True, from_clicks="sum")
-def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: Label | None = None) -> pl.Expr:
+def cg(
+    r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: Label | None = None
+) -> pl.Expr:
     r"""Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
 
     .. math:: \sum_{i=1}^{k} g_i
@@ -26,11 +38,13 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: La
     k
         Ranks to count; ``None`` counts all.
     gain
-        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is
-        relevant; a mapping ``{label: gain}``, where a null or negative label has gain 0; or a Polars expression over
-        the table's columns, 0 or more, independent of the label, as ``pl.col("price")``.
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1,
+        ``"binary"`` 1 if it is relevant; a mapping ``{label: gain}``, where a null or negative
+        label has gain 0; or a Polars expression over the table's columns, 0 or more, independent of
+        the label, as ``pl.col("price")``.
     min_label
-        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all labels.
+        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all
+        labels.
 
     Returns
     -------
@@ -50,9 +64,12 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: La
     return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
-@metric("query_average", display="Mean label", judging="monotone", gains_only=True, from_clicks="sum")
+@metric(
+    "query_average", display="Mean label", judging="monotone", gains_only=True, from_clicks="sum"
+)
 def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""Mean label: the mean of the labels in the top `k`, or in the whole ranking if that is shorter.
+    r"""Mean label: the mean of the labels in the top `k`, or in the whole ranking if that is
+    shorter.
 
     .. math:: \frac{1}{m} \sum_{i=1}^{m} l_i, \quad m = \min(k, n)
 
@@ -63,7 +80,8 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 on; 0 where nothing was retrieved. A document that nobody judged has label 0.
+    One Float64 per query, from 0 on; 0 where nothing was retrieved. A document that nobody judged
+    has label 0.
 
     References
     ----------
@@ -79,9 +97,15 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.weighed(r.label), k) / r.n_retrieved_to(k)
 
 
-@metric(display="Average relevance position", higher_is_better=False, judging="threshold", gains_only=True)
+@metric(
+    display="Average relevance position",
+    higher_is_better=False,
+    judging="threshold",
+    gains_only=True,
+)
 def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    r"""Average relevance position: the mean rank of the retrieved documents, weighted by their gains.
+    r"""Average relevance position: the mean rank of the retrieved documents, weighted by their
+    gains.
 
     Lower is better, except that 0 means that no document with gain was retrieved.
 
@@ -90,8 +114,8 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Parameters
     ----------
     gain
-        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a mapping
-        ``{label: gain}``, or a Polars expression over the table's columns.
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, or a
+        mapping ``{label: gain}``, or a Polars expression over the table's columns.
 
     Returns
     -------
@@ -130,7 +154,8 @@ def dcg(
     discount: Discount = "log2",
     min_label: Label | None = None,
 ) -> pl.Expr:
-    r"""Discounted cumulative gain: the gains of the top `k`, each divided by the logarithm of its rank.
+    r"""Discounted cumulative gain: the gains of the top `k`, each divided by the logarithm of its
+    rank.
 
     .. math:: \sum_{i=1}^{k} \frac{g_i}{\log_2(i + 1)}
 
@@ -139,14 +164,17 @@ def dcg(
     k
         Ranks to count; ``None`` counts all.
     gain
-        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is
-        relevant; a mapping ``{label: gain}``; or a Polars expression over the table's columns.
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1,
+        ``"binary"`` 1 if it is relevant; a mapping ``{label: gain}``; or a Polars expression over
+        the table's columns.
     discount
-        The divisor of the gain at a rank: ``"log2"`` log2(rank + 1); ``"original"`` log2(rank) from rank 2 on, with
-        rank 1 undivided, as in the paper of 2002 with base 2; a number, another base of that logarithm, with ranks
-        below the base undivided; ``"rank"`` the rank; or a function of the rank, as ``lambda rank: rank.sqrt()``.
+        The divisor of the gain at a rank: ``"log2"`` log2(rank + 1); ``"original"`` log2(rank) from
+        rank 2 on, with rank 1 undivided, as in the paper of 2002 with base 2; a number, another
+        base of that logarithm, with ranks below the base undivided; ``"rank"`` the rank; or a
+        function of the rank, as ``lambda rank: rank.sqrt()``.
     min_label
-        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all labels.
+        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all
+        labels.
 
     Returns
     -------
@@ -154,8 +182,8 @@ def dcg(
 
     References
     ----------
-    Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; the exponential gain: Burges et al., Learning to rank using
-    gradient descent, ICML 2005.
+    Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; the exponential gain: Burges et al., Learning to
+    rank using gradient descent, ICML 2005.
 
     Examples
     --------
@@ -164,7 +192,9 @@ def dcg(
     >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
     4.0
     """
-    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k, over=divisor_at(r.rank, discount))
+    return r.total(
+        r.weighed(r.from_label(min_label).gain(gain)), k, over=divisor_at(r.rank, discount)
+    )
 
 
 def _ndcg_judging(
@@ -212,18 +242,21 @@ def ndcg(
     k
         Ranks to count, in the ranking and in the best order; ``None`` counts all.
     gain
-        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1, ``"binary"`` 1 if it is
-        relevant; a mapping ``{label: gain}``; or a Polars expression over the table's columns.
+        The gain of a label: ``"linear"`` the label itself, ``"exponential"`` 2^label - 1,
+        ``"binary"`` 1 if it is relevant; a mapping ``{label: gain}``; or a Polars expression over
+        the table's columns.
     discount
-        The divisor of the gain at a rank, as for ``dcg``: ``"log2"`` log2(rank + 1), ``"original"`` log2(rank) from
-        rank 2 on, ``"rank"`` the rank, a number, or a function of the rank.
+        The divisor of the gain at a rank, as for ``dcg``: ``"log2"`` log2(rank + 1), ``"original"``
+        log2(rank) from rank 2 on, ``"rank"`` the rank, a number, or a function of the rank.
     ideal
-        The documents of the best order: ``"judged"`` the best `k` of the judged ones; ``"as_many"`` the best of them,
-        as many as the ranking has, at most `k` (Elasticsearch, MLflow); ``"all"`` all judged ones, whatever `k`
-        (LlamaIndex, Haystack); ``"retrieved"`` those of the ranking; ``"perfect"`` `k` documents, at most 1,000,000,
-        each with the gain of the query's best (RecTools).
+        The documents of the best order: ``"judged"`` the best `k` of the judged ones; ``"as_many"``
+        the best of them, as many as the ranking has, at most `k` (Elasticsearch, MLflow); ``"all"``
+        all judged ones, whatever `k` (LlamaIndex, Haystack); ``"retrieved"`` those of the ranking;
+        ``"perfect"`` `k` documents, at most 1,000,000, each with the gain of the query's best
+        (RecTools).
     min_label
-        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all labels.
+        The least label that counts; labels below it count as 0 (ranx's ``-l2``). ``None`` for all
+        labels.
 
     Returns
     -------
@@ -245,34 +278,44 @@ def ndcg(
     if ideal == "perfect":
         if k is None or k > LISTED:
             raise InvalidOption(
-                f"ndcg(ideal=perfect) fills k ranks with perfect documents; give their number, up to {LISTED:,}, as in "
+                "ndcg(ideal=perfect) fills k ranks with perfect documents; give their "
+                f"number, up to {LISTED:,}, as in "
                 "ndcg(ideal=perfect)@10"
             )
         ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
         return found / (
-            r.largest(r.weighed(r.gain(gain))) * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
+            r.largest(r.weighed(r.gain(gain)))
+            * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
         )
     best = (r.retrieved_only() if ideal == "retrieved" else r).ideal(gain)
     if ideal == "all":
         return found / best.whole(best.weighed(best.gain(gain)) / divisor_at(best.rank, discount))
     terms, depth = best.weighed(best.gain(gain)), r.n_retrieved_to(k)
-    return found / best.total(terms, depth if ideal == "as_many" else k, over=divisor_at(best.rank, discount))
+    return found / best.total(
+        terms, depth if ideal == "as_many" else k, over=divisor_at(best.rank, discount)
+    )
 
 
 @metric("q-measure", "qmeasure", display="Q-measure", bounds=(0, 1))
-def q_measure(r: Ranking, k: int | None = None, *, beta: Worth = 1.0, gain: Gain = "linear") -> pl.Expr:
-    r"""Q-measure: the mean over the relevant documents of the blended ratio at their ranks, a precision that sees gains.
+def q_measure(
+    r: Ranking, k: int | None = None, *, beta: Worth = 1.0, gain: Gain = "linear"
+) -> pl.Expr:
+    r"""Q-measure: the mean over the relevant documents of the blended ratio at their ranks, a
+    precision that sees gains.
 
-    .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i \, \frac{h_i + \beta \sum_{j \le i} g_j}{i + \beta \sum_{j \le i} g^*_j}
+    .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i \, \frac{h_i + \beta \sum_{j \le i} g_j}{i + \beta
+    \sum_{j \le i} g^*_j}
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all. The divisor is R for any `k`.
     beta
-        The weight of the gains, from 0 on: 0 is average precision; the larger, the milder to relevant documents far down.
+        The weight of the gains, from 0 on: 0 is average precision; the larger, the milder to
+        relevant documents far down.
     gain
-        The gain of a label, as for ``dcg``. Documents below the threshold ``relevant`` add their gain to the sums.
+        The gain of a label, as for ``dcg``. Documents below the threshold ``relevant`` add their
+        gain to the sums.
 
     Returns
     -------
@@ -280,8 +323,8 @@ def q_measure(r: Ranking, k: int | None = None, *, beta: Worth = 1.0, gain: Gain
 
     References
     ----------
-    Sakai, On the reliability of information retrieval metrics based on graded relevance, Information Processing and
-    Management 43(2), 2007; NTCIREVAL's ``Q-measure``.
+    Sakai, On the reliability of information retrieval metrics based on graded relevance,
+    Information Processing and Management 43(2), 2007; NTCIREVAL's ``Q-measure``.
 
     Examples
     --------
@@ -292,14 +335,17 @@ def q_measure(r: Ranking, k: int | None = None, *, beta: Worth = 1.0, gain: Gain
     """
     r.need_every_rank()
     found, best = r.so_far(r.gain(gain)), r.so_far(r.ideal(gain).gain(gain))
-    return r.total(r.relevant * (r.hits + beta * found), k, over=r.rank + beta * best) / r.n_relevant
+    return (
+        r.total(r.relevant * (r.hits + beta * found), k, over=r.rank + beta * best) / r.n_relevant
+    )
 
 
 @metric("gap", display="GAP", bounds=(0, 1), gains_only=True)
 def graded_average_precision(
     r: Ranking, k: int | None = None, *, thresholds: Mapping[Label, Proportion] | None = None
 ) -> pl.Expr:
-    r"""Graded average precision: average precision for readers who differ in the least label that is relevant to them.
+    r"""Graded average precision: average precision for readers who differ in the least label that
+    is relevant to them.
 
     .. math:: \frac{\sum_t p_t \sum_{i=1}^{k} r_{t,i} \, h_{t,i} / i}{\sum_t p_t R_t}
 
@@ -310,8 +356,9 @@ def graded_average_precision(
     k
         Ranks to count; ``None`` counts all.
     thresholds
-        ``{label: probability}``: how many of the readers find documents from this label on relevant. ``None`` for the
-        labels 1, 2, 3 and 4, each as often; labels that no document has change nothing.
+        ``{label: probability}``: how many of the readers find documents from this label on
+        relevant. ``None`` for the labels 1, 2, 3 and 4, each as often; labels that no document has
+        change nothing.
 
     Returns
     -------
@@ -319,8 +366,8 @@ def graded_average_precision(
 
     References
     ----------
-    Robertson, Kanoulas and Yilmaz, Extending average precision to graded relevance judgments, SIGIR 2010; NTCIREVAL's
-    ``GAP``.
+    Robertson, Kanoulas and Yilmaz, Extending average precision to graded relevance judgments, SIGIR
+    2010; NTCIREVAL's ``GAP``.
 
     Examples
     --------
@@ -331,12 +378,16 @@ def graded_average_precision(
     """
     if thresholds is None:
         r.refuse(
-            r.label > 4, "a label is above 4; give the probabilities of thresholds, as thresholds={1: 0.5, 5: 0.5}"
+            r.label > 4,
+            "a label is above 4; give the probabilities of thresholds, as thresholds={1: "
+            "0.5, 5: 0.5}",
         )
         thresholds = dict.fromkeys((1, 2, 3, 4), 0.25)
     readers = [(share, r.with_threshold(label)) for label, share in thresholds.items()]
     found = pl.sum_horizontal(share * x.hits_at_relevant for share, x in readers)
-    return r.total(found, k, over=r.rank) / pl.sum_horizontal(share * x.n_relevant for share, x in readers)
+    return r.total(found, k, over=r.rank) / pl.sum_horizontal(
+        share * x.n_relevant for share, x in readers
+    )
 
 
 def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:
@@ -347,7 +398,8 @@ def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:
             return pl.lit(float(divisor))
         if not isinstance(divisor, pl.Expr):
             raise InvalidOption(
-                f"discount={shown(discount)} gives {shown(divisor)}; let it make an expression of the rank, as "
+                f"discount={shown(discount)} gives {shown(divisor)}; let it make an "
+                "expression of the rank, as "
                 "discount=lambda rank: rank.sqrt()"
             )
         return divisor

@@ -1,4 +1,6 @@
-"""Fairness of exposure: how the attention that a ranking gives to its documents is shared among groups of them."""
+"""Fairness of exposure: how the attention that a ranking gives to its documents is shared among
+groups of them.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,22 @@ Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
 
 
 def in_group(r: Ranking, group: GroupName) -> pl.Expr:
-    """1.0 for a document of the group, 0.0 for one of another group, null for one without a group."""
+    """1.0 for a document of the group, 0.0 for one of another group, null for one without a
+    group.
+    """
     return (r.group == str(group)).cast(pl.Float64)
 
 
 @metric(display="Group exposure", bounds=(0, 1), labels=False, needs=("group",))
-def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight: RankWeight = "log2") -> pl.Expr:
+def group_exposure(
+    r: Ranking, k: int | None = None, *, group: GroupName, weight: RankWeight = "log2"
+) -> pl.Expr:
     r"""Group exposure: the share of a group of documents in the attention that the ranks get.
 
     .. math:: \frac{\sum_{i=1}^{k} w_i [i \in g]}{\sum_{i=1}^{k} w_i}
 
-    ``on(group=...)`` names the column of the documents' groups; a document without a group is in none.
+    ``on(group=...)`` names the column of the documents' groups; a document without a group is in
+    none.
 
     Parameters
     ----------
@@ -39,7 +46,8 @@ def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight
     group
         The group, by the text of its name, which the column must hold.
     weight
-        The weight w of rank i: ``"log2"``, 1 / log2(i + 1); ``"equal"``; or a number p between 0 and 1, p^(i - 1).
+        The weight w of rank i: ``"log2"``, 1 / log2(i + 1); ``"equal"``; or a number p between 0
+        and 1, p^(i - 1).
 
     Returns
     -------
@@ -47,7 +55,8 @@ def group_exposure(r: Ranking, k: int | None = None, *, group: GroupName, weight
 
     References
     ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018; Biega et al., Equity of attention, SIGIR 2018.
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018; Biega et al., Equity of
+    attention, SIGIR 2018.
 
     Examples
     --------
@@ -68,7 +77,14 @@ def _is_similarity(distance: str = "abs", **_: object) -> bool:
     return distance == "jsd"
 
 
-@metric(display="AWRF", bounds=(0, 1), labels=False, needs=("group",), higher_is_better=_is_similarity, adds_up=False)
+@metric(
+    display="AWRF",
+    bounds=(0, 1),
+    labels=False,
+    needs=("group",),
+    higher_is_better=_is_similarity,
+    adds_up=False,
+)
 def awrf(
     r: Ranking,
     k: int | None = None,
@@ -82,20 +98,23 @@ def awrf(
 
     .. math:: \frac{1}{2} \sum_g |E_g - t_g|
 
-    The exposure E is a group's share of the weights of all ranks whose documents have a group, which ``on(group=...)`` names.
+    The exposure E is a group's share of the weights of all ranks whose documents have a group,
+    which ``on(group=...)`` names.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     group
-        The group to compare with all others, by the text of its name, which the column must hold; ``None`` takes each group
-        by itself.
+        The group to compare with all others, by the text of its name, which the column must hold;
+        ``None`` takes each group by itself.
     target
-        The share that a group should have: ``"documents"``, its share of the query's documents, retrieved or not;
-        ``"equal"``, the same for each group of the query; or a number, for `group`.
+        The share that a group should have: ``"documents"``, its share of the query's documents,
+        retrieved or not; ``"equal"``, the same for each group of the query; or a number, for
+        `group`.
     distance
-        ``"abs"``, half the sum of the absolute differences, which is that of one group among two, 0 at best; ``"jsd"``, 1 minus the Jensen-Shannon divergence in bits, 1 at best.
+        ``"abs"``, half the sum of the absolute differences, which is that of one group among two, 0
+        at best; ``"jsd"``, 1 minus the Jensen-Shannon divergence in bits, 1 at best.
     weight
         As for ``group_exposure``.
 
@@ -105,9 +124,9 @@ def awrf(
 
     References
     ----------
-    Sapiezynski et al., Quantifying the impact of user attention on fair group representation in ranked lists, WWW 2019;
-    Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022; Ekstrand et al., Overview of the TREC 2022 fair
-    ranking track.
+    Sapiezynski et al., Quantifying the impact of user attention on fair group representation in
+    ranked lists, WWW 2019; Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022;
+    Ekstrand et al., Overview of the TREC 2022 fair ranking track.
 
     Examples
     --------
@@ -121,12 +140,17 @@ def awrf(
     return r.largest(r.compared_shares(kind, weights, wanted, distance))
 
 
-def kinds(r: Ranking, group: GroupName | None, target: str | float, metric: str) -> tuple[pl.Expr, str | float]:
-    """The groups that are compared, as text: each by itself, or whether a document is in the one named; and the target."""
+def kinds(
+    r: Ranking, group: GroupName | None, target: str | float, metric: str
+) -> tuple[pl.Expr, str | float]:
+    """The groups that are compared, as text: each by itself, or whether a document is in the one
+    named; and the target.
+    """
     if group is None:
         if not isinstance(target, str):
             raise InvalidOption(
-                f"{metric}(target={target}): write the group whose share this is, as {metric}(group=M,target={target})"
+                f"{metric}(target={target}): write the group whose share this is, as "
+                f"{metric}(group=M,target={target})"
             )
         return r.group, target
     return in_group(r, group).cast(pl.Boolean).cast(pl.String), 0.5 if target == "equal" else target
@@ -140,19 +164,22 @@ def ndkl(
     group: GroupName | None = None,
     target: Literal["documents", "equal"] | Inner = "documents",
 ) -> pl.Expr:
-    r"""Normalized discounted KL divergence of the groups' shares in the first ranks from a target, in nats.
+    r"""Normalized discounted KL divergence of the groups' shares in the first ranks from a target,
+    in nats.
 
-    .. math:: \frac{\sum_{i=1}^{k} \mathrm{KL}(s_i \| t) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2 (i + 1)}
+    .. math:: \frac{\sum_{i=1}^{k} \mathrm{KL}(s_i \| t) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2
+    (i + 1)}
 
-    The shares s of the groups, which ``on(group=...)`` names, are those among the first i documents that have a group.
+    The shares s of the groups, which ``on(group=...)`` names, are those among the first i documents
+    that have a group.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     group
-        The group to compare with all others, by the text of its name, which the column must hold; ``None`` takes each group
-        by itself.
+        The group to compare with all others, by the text of its name, which the column must hold;
+        ``None`` takes each group by itself.
     target
         As for ``awrf``; a number is above 0 and below 1.
 
@@ -177,18 +204,31 @@ def ndkl(
     return r.total(r.divergence(kind, wanted), k, over=over) / pl.when(divisor > 0).then(divisor)
 
 
-def _of_cut_points(r: Ranking, group: GroupName, step: int, kind: Literal["share", "ratio", "divergence"]) -> pl.Expr:
-    """The sum of the distances at the cut points, over the greater one of the orders with the group first, or last."""
+def _of_cut_points(
+    r: Ranking, group: GroupName, step: int, kind: Literal["share", "ratio", "divergence"]
+) -> pl.Expr:
+    """The sum of the distances at the cut points, over the greater one of the orders with the group
+    first, or last.
+    """
     r.need_every_rank()
     within = pl.when(r.retrieved).then(in_group(r, group)).fill_null(0.0)
     n, protected = r.n_retrieved, r.whole(within)
     at = (r.own_rank % step == 0).fill_null(False)
 
     def total(found: pl.Expr) -> pl.Expr:
-        """The discounted sum for the numbers of documents of the group that are found down to each rank."""
-        return r.whole(pl.when(at).then(_distance(found, r.rank, protected, n, kind) / r.rank.log(2)).otherwise(0.0))
+        """The discounted sum for the numbers of documents of the group that are found down to each
+        rank.
+        """
+        return r.whole(
+            pl.when(at)
+            .then(_distance(found, r.rank, protected, n, kind) / r.rank.log(2))
+            .otherwise(0.0)
+        )
 
-    first, last = pl.min_horizontal(r.rank, protected), (r.rank - (n - protected)).clip(lower_bound=0.0)
+    first, last = (
+        pl.min_horizontal(r.rank, protected),
+        (r.rank - (n - protected)).clip(lower_bound=0.0),
+    )
     most = pl.max_horizontal(total(first), total(last))
     return pl.when(most > 0).then(total(r.so_far(within)) / most)
 
@@ -198,7 +238,11 @@ def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kin
         return (found / rank - protected / n).abs()
     if kind == "ratio":
         defined = (rank > found) & (n > protected)
-        return pl.when(defined).then((found / (rank - found) - protected / (n - protected)).abs()).otherwise(0.0)
+        return (
+            pl.when(defined)
+            .then((found / (rank - found) - protected / (n - protected)).abs())
+            .otherwise(0.0)
+        )
     here, whole = found / rank, protected / n
     parts = [(here, whole), (1 - here, 1 - whole)]
     terms = [pl.when((x > 0) & (y > 0)).then(x * (x / y).log(2)).otherwise(0.0) for x, y in parts]
@@ -210,25 +254,27 @@ CutStep: TypeAlias = Annotated[int, Range(least=2)]
 
 @metric(display="rND", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
 def rnd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
-    r"""Normalized discounted difference: how a group's share in the first ranks differs from its share in all.
+    r"""Normalized discounted difference: how a group's share in the first ranks differs from its
+    share in all.
 
-    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i} - \frac{S}{n} \right|
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i} -
+    \frac{S}{n} \right|
 
-    Of the n documents of the list S are of the group, of the first i documents S_i. Z is the greater value of the orders
-    with the group first and with the group last.
+    Of the n documents of the list S are of the group, of the first i documents S_i. Z is the
+    greater value of the orders with the group first and with the group last.
 
     Parameters
     ----------
     group
-        The protected group, by the text of its name, in the column of ``on(group=...)``; documents without a group are
-        not in it.
+        The protected group, by the text of its name, in the column of ``on(group=...)``; documents
+        without a group are not in it.
     step
         The distance of the cut points.
 
     Returns
     -------
-    One Float64 per query, from 0 on, 0 at best; null for a list shorter than `step`, or with documents of the group or of
-    others alone.
+    One Float64 per query, from 0 on, 0 at best; null for a list shorter than `step`, or with
+    documents of the group or of others alone.
 
     References
     ----------
@@ -246,9 +292,11 @@ def rnd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
 
 @metric(display="rKL", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
 def rkl(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
-    r"""Normalized discounted KL divergence of a group's share in the first ranks from its share in all.
+    r"""Normalized discounted KL divergence of a group's share in the first ranks from its share in
+    all.
 
-    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \mathrm{KL}\left(\frac{S_i}{i} \,\|\, \frac{S}{n}\right)
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i}
+    \mathrm{KL}\left(\frac{S_i}{i} \,\|\, \frac{S}{n}\right)
 
     Parameters
     ----------
@@ -275,9 +323,11 @@ def rkl(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
 
 @metric(display="rRD", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
 def rrd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
-    r"""Normalized discounted ratio difference: how a group's ratio to the others in the first ranks differs from that in all.
+    r"""Normalized discounted ratio difference: how a group's ratio to the others in the first ranks
+    differs from that in all.
 
-    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i - S_i} - \frac{S}{n - S} \right|
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i - S_i} -
+    \frac{S}{n - S} \right|
 
     A cut point at which a divisor is 0 adds 0.
 
@@ -288,7 +338,8 @@ def rrd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, as for ``rnd``; above 1 for orders with a greater value than both extreme ones.
+    One Float64 per query, as for ``rnd``; above 1 for orders with a greater value than both extreme
+    ones.
 
     References
     ----------
@@ -311,12 +362,21 @@ def _is_ratio(absolute: bool = False, **_: object) -> bool:
     return not absolute
 
 
-LOG_RATIO: Any = {"bounds": (None, None), "needs": ("group",), "higher_is_better": _is_ratio, "adds_up": False}
+LOG_RATIO: Any = {
+    "bounds": (None, None),
+    "needs": ("group",),
+    "higher_is_better": _is_ratio,
+    "adds_up": False,
+}
 """The declaration of a log ratio of one group to all others."""
 
 
-def _log_ratio(r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothing: float, absolute: bool) -> pl.Expr:
-    """The log of the group's sum of `x` over its sum of `over`, less that of all others; null where it is not finite."""
+def _log_ratio(
+    r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothing: float, absolute: bool
+) -> pl.Expr:
+    """The log of the group's sum of `x` over its sum of `over`, less that of all others; null where
+    it is not finite.
+    """
     within = in_group(r, group)
 
     def of(member: pl.Expr) -> pl.Expr:
@@ -329,7 +389,9 @@ def _log_ratio(r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothin
 
 
 def _attention(r: Ranking, k: int | None, weight: RankWeight) -> pl.Expr:
-    """The weight of each document's rank, 0.0 below `k` and for a document that was not retrieved."""
+    """The weight of each document's rank, 0.0 below `k` and for a document that was not
+    retrieved.
+    """
     return pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
 
 
@@ -343,13 +405,15 @@ def demographic_parity(
     smoothing: Smoothing = 0.0,
     absolute: bool = False,
 ) -> pl.Expr:
-    r"""Demographic parity: how much more attention a document of a group gets than one of the others, as a log ratio.
+    r"""Demographic parity: how much more attention a document of a group gets than one of the
+    others, as a log ratio.
 
     .. math:: \ln \frac{\frac{1}{|g|} \sum_{d \in g} w_d}{\frac{1}{|h|} \sum_{d \in h} w_d}
 
-    The group g, often a minority, and all other documents with a group, h, are those of ``on(group=...)``, retrieved or
-    not. The weight w of a document is that of its rank, 0 for one without a rank. 0 is parity, above 0 g gets more than h,
-    at ln 2 twice as much; swapping g and h changes the sign.
+    The group g, often a minority, and all other documents with a group, h, are those of
+    ``on(group=...)``, retrieved or not. The weight w of a document is that of its rank, 0 for one
+    without a rank. 0 is parity, above 0 g gets more than h, at ln 2 twice as much; swapping g and h
+    changes the sign.
 
     Parameters
     ----------
@@ -360,19 +424,22 @@ def demographic_parity(
     weight
         As for ``group_exposure``.
     smoothing
-        A number added to the numerator and to the denominator, as 0.000001, so that a group without attention has a value.
+        A number added to the numerator and to the denominator, as 0.000001, so that a group without
+        attention has a value.
     absolute
-        True for the distance from parity, whichever group gets more; lower values are better then. By default a higher
-        value is better, for the group.
+        True for the distance from parity, whichever group gets more; lower values are better then.
+        By default a higher value is better, for the group.
 
     Returns
     -------
-    One Float64 per query, of any sign; null if g or h has no document, or if either gets no attention and `smoothing` is 0.
+    One Float64 per query, of any sign; null if g or h has no document, or if either gets no
+    attention and `smoothing` is 0.
 
     References
     ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018; as logDP: Raj and Ekstrand, Measuring fairness in ranked
-    results, SIGIR 2022, whose code adds 0.000001, divides by the weights and sums up a group's attention in place of its mean.
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018; as logDP: Raj and Ekstrand,
+    Measuring fairness in ranked results, SIGIR 2022, whose code adds 0.000001, divides by the
+    weights and sums up a group's attention in place of its mean.
 
     Examples
     --------
@@ -396,12 +463,15 @@ def exposed_utility_ratio(
     smoothing: Smoothing = 0.0,
     absolute: bool = False,
 ) -> pl.Expr:
-    r"""Exposed utility ratio: how much more attention per utility a group of documents gets than the others, as a log ratio.
+    r"""Exposed utility ratio: how much more attention per utility a group of documents gets than
+    the others, as a log ratio.
 
-    .. math:: \ln \frac{\sum_{d \in g} w_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d / \sum_{d \in h} u_d}
+    .. math:: \ln \frac{\sum_{d \in g} w_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d / \sum_{d \in h}
+    u_d}
 
-    The groups g and h and the weight w are those of ``demographic_parity``. The utility of a group is the mean gain u of
-    its documents; the numbers of documents cancel out. 0 is equal treatment: attention is in proportion to utility.
+    The groups g and h and the weight w are those of ``demographic_parity``. The utility of a group
+    is the mean gain u of its documents; the numbers of documents cancel out. 0 is equal treatment:
+    attention is in proportion to utility.
 
     Parameters
     ----------
@@ -414,12 +484,13 @@ def exposed_utility_ratio(
 
     Returns
     -------
-    One Float64 per query, of any sign; null if g or h has no utility, or if either gets no attention and `smoothing` is 0.
+    One Float64 per query, of any sign; null if g or h has no utility, or if either gets no
+    attention and `smoothing` is 0.
 
     References
     ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018, the logarithm of their disparate treatment ratio; as
-    logEUR: Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018, the logarithm of their disparate
+    treatment ratio; as logEUR: Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
 
     Examples
     --------
@@ -445,12 +516,15 @@ def realized_utility_ratio(
     smoothing: Smoothing = 0.0,
     absolute: bool = False,
 ) -> pl.Expr:
-    r"""Realized utility ratio: how much more of its utility reaches readers for a group than for the others, as a log ratio.
+    r"""Realized utility ratio: how much more of its utility reaches readers for a group than for
+    the others, as a log ratio.
 
-    .. math:: \ln \frac{\sum_{d \in g} w_d u_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d u_d / \sum_{d \in h} u_d}
+    .. math:: \ln \frac{\sum_{d \in g} w_d u_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d u_d /
+    \sum_{d \in h} u_d}
 
-    The groups g and h, the weight w and the utility u are those of ``exposed_utility_ratio``. If readers click by attention
-    and utility, w u is the expected number of clicks. 0 is equal impact: clicks are in proportion to utility.
+    The groups g and h, the weight w and the utility u are those of ``exposed_utility_ratio``. If
+    readers click by attention and utility, w u is the expected number of clicks. 0 is equal impact:
+    clicks are in proportion to utility.
 
     Parameters
     ----------
@@ -459,13 +533,13 @@ def realized_utility_ratio(
 
     Returns
     -------
-    One Float64 per query, of any sign; null if g or h has no utility, or if no utility of either gets attention and
-    `smoothing` is 0.
+    One Float64 per query, of any sign; null if g or h has no utility, or if no utility of either
+    gets attention and `smoothing` is 0.
 
     References
     ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018, the logarithm of their disparate impact ratio; as
-    logRUR: Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018, the logarithm of their disparate
+    impact ratio; as logRUR: Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
 
     Examples
     --------

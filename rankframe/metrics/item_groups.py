@@ -1,4 +1,6 @@
-"""Metrics of the whole table that compare groups of items: their exposure, their relevance, and what users chose before."""
+"""Metrics of the whole table that compare groups of items: their exposure, their relevance, and
+what users chose before.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,14 @@ def group_exposure_ratio(
     head: Proportion | None = None,
     tail: Proportion | None = None,
 ) -> pl.Expr:
-    r"""The exposure of an item of the least exposed group over that of an item of the most exposed one: 1 if they are equal.
+    r"""The exposure of an item of the least exposed group over that of an item of the most exposed
+    one: 1 if they are equal.
 
     .. math:: \frac{\min_g E_g / |g|}{\max_g E_g / |g|}
 
-    `E` is the exposure of the group's items, added up over all lists, and `|g|` the number of items of the group in the
-    catalog: ``on(group="provider", items=catalog)``, a frame with that column. Items without a group do not count.
+    `E` is the exposure of the group's items, added up over all lists, and `|g|` the number of items
+    of the group in the catalog: ``on(group="provider", items=catalog)``, a frame with that column.
+    Items without a group do not count.
 
     Parameters
     ----------
@@ -40,8 +44,8 @@ def group_exposure_ratio(
     weight, p
         The exposure at a rank, as for ``exposure_gini``.
     head, tail
-        Either of them takes two groups by popularity, ``head`` and ``tail``, in place of those of the catalog, as for
-        ``rsp``.
+        Either of them takes two groups by popularity, ``head`` and ``tail``, in place of those of
+        the catalog, as for ``rsp``.
 
     Returns
     -------
@@ -49,8 +53,8 @@ def group_exposure_ratio(
 
     References
     ----------
-    Singh, Joachims, Fairness of exposure in rankings, KDD 2018; FairRankTune, which divides by the sizes of groups, calls it
-    MinMaxRatio.
+    Singh, Joachims, Fairness of exposure in rankings, KDD 2018; FairRankTune, which divides by the
+    sizes of groups, calls it MinMaxRatio.
 
     Examples
     --------
@@ -64,7 +68,9 @@ def group_exposure_ratio(
     return each.min() / each.max()
 
 
-Combination = Literal["max_min_difference", "max_min_ratio", "max_deviation", "mean_deviation", "variance", "l2"]
+Combination = Literal[
+    "max_min_difference", "max_min_ratio", "max_deviation", "mean_deviation", "variance", "l2"
+]
 
 
 @catalog_metric(display="Group exposure gap", bounds=(0, None), higher_is_better=False)
@@ -82,18 +88,19 @@ def group_exposure_gap(
 
     .. math:: \max_g x_g - \min_g x_g, \quad x_g = E_g / |g|
 
-    `E` and `|g|` are those of ``group_exposure_ratio``. Exposure adds up over lists, so the value grows with the number of
-    users: compare tables of the same users, or take the ratio.
+    `E` and `|g|` are those of ``group_exposure_ratio``. Exposure adds up over lists, so the value
+    grows with the number of users: compare tables of the same users, or take the ratio.
 
     Parameters
     ----------
     k
         The depth of the lists. ``None`` takes whole lists.
     combine
-        The number that is made of the groups' values x: ``"max_min_difference"``, the largest less the smallest;
-        ``"max_min_ratio"``, the largest over the smallest, 1 if they are equal; ``"max_deviation"`` and
-        ``"mean_deviation"``, the largest and the mean distance from their mean; ``"variance"``, the mean square of that
-        distance; ``"l2"``, the root of the sum of squares, which is no gap, as it is not 0 for equal groups.
+        The number that is made of the groups' values x: ``"max_min_difference"``, the largest less
+        the smallest; ``"max_min_ratio"``, the largest over the smallest, 1 if they are equal;
+        ``"max_deviation"`` and ``"mean_deviation"``, the largest and the mean distance from their
+        mean; ``"variance"``, the mean square of that distance; ``"l2"``, the root of the sum of
+        squares, which is no gap, as it is not 0 for equal groups.
     weight, p
         The exposure at a rank, as for ``exposure_gini``.
     head, tail
@@ -101,12 +108,13 @@ def group_exposure_gap(
 
     Returns
     -------
-    Null if no item of a group is shown; ``"max_min_ratio"`` is null if one of the groups is not shown.
+    Null if no item of a group is shown; ``"max_min_ratio"`` is null if one of the groups is not
+    shown.
 
     References
     ----------
-    FairRankTune, whose MaxMinDiff, MaxMinRatio, MaxAbsDiff, MeanAbsDev, Variance and LTwo these are; Raj, Ekstrand,
-    Measuring fairness in ranked results, SIGIR 2022.
+    FairRankTune, whose MaxMinDiff, MaxMinRatio, MaxAbsDiff, MeanAbsDev, Variance and LTwo these
+    are; Raj, Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
 
     Examples
     --------
@@ -134,47 +142,59 @@ def group_exposure_gap(
 
 
 def _relative_deviation(hits: pl.Expr, candidates: pl.Expr) -> pl.Expr:
-    """The standard deviation of groups' rates over their mean; a group without candidates has no rate."""
+    """The standard deviation of groups' rates over their mean; a group without candidates has no
+    rate.
+    """
     rates = hits / pl.when(candidates > 0).then(candidates)
     return rates.std(ddof=0) / rates.mean()
 
 
 @catalog_metric(
-    "ranking_based_statistical_parity", display="RSP", spellings={"PopRSP": {"head": 0.8}}, higher_is_better=False
+    "ranking_based_statistical_parity",
+    display="RSP",
+    spellings={"PopRSP": {"head": 0.8}},
+    higher_is_better=False,
 )
 def rsp(
-    e: Exposure, k: int | None = None, *, head: Proportion | None = None, tail: Proportion | None = None
+    e: Exposure,
+    k: int | None = None,
+    *,
+    head: Proportion | None = None,
+    tail: Proportion | None = None,
 ) -> pl.Expr:
-    r"""Ranking-based statistical parity: how differently likely groups of items are to be shown to users who lack them.
+    r"""Ranking-based statistical parity: how differently likely groups of items are to be shown to
+    users who lack them.
 
     .. math:: \frac{\mathrm{std}_g \, P_g}{\mathrm{mean}_g \, P_g}, \quad
         P_g = \frac{\sum_u |L_u \cap g \setminus H_u|}{\sum_u |g \setminus H_u|}
 
-    `L` is a user's list, `H` the items that the user has in the past interactions (``interactions=``). The groups are those
-    of the items of the catalog, ``on(group="provider", items=catalog)``; items without a group do not count. The
-    deviation is that of the population.
+    `L` is a user's list, `H` the items that the user has in the past interactions
+    (``interactions=``). The groups are those of the items of the catalog, ``on(group="provider",
+    items=catalog)``; items without a group do not count. The deviation is that of the population.
 
     Parameters
     ----------
     k
         The depth of the lists. ``None`` takes whole lists.
     head
-        A number takes two groups by popularity in place of those of the catalog: ``head``, the most popular items,
-        until they have that share of all interactions, the item that reaches it included, and ``tail``, the others of the
-        catalog; items that are equally popular are all in one of them (``tail_share``).
+        A number takes two groups by popularity in place of those of the catalog: ``head``, the most
+        popular items, until they have that share of all interactions, the item that reaches it
+        included, and ``tail``, the others of the catalog; items that are equally popular are all in
+        one of them (``tail_share``).
     tail
-        A number takes the same two groups, ``tail`` being that share of the items of the interactions, at least one, the
-        least popular, and whatever is no more popular; `head` is not used then.
+        A number takes the same two groups, ``tail`` being that share of the items of the
+        interactions, at least one, the least popular, and whatever is no more popular; `head` is
+        not used then.
 
     Returns
     -------
-    0 if groups are equally likely to be shown. A group whose items all users have has no rate and does not count. Null if
-    no item of a group is shown to a user who lacks it.
+    0 if groups are equally likely to be shown. A group whose items all users have has no rate and
+    does not count. Null if no item of a group is shown to a user who lacks it.
 
     References
     ----------
-    Zhu, Wang, Caverlee, Measuring and mitigating item under-recommendation bias in personalized ranking systems, SIGIR
-    2020; Elliot's RSP, and, for groups by popularity, PopRSP.
+    Zhu, Wang, Caverlee, Measuring and mitigating item under-recommendation bias in personalized
+    ranking systems, SIGIR 2020; Elliot's RSP, and, for groups by popularity, PopRSP.
 
     Examples
     --------
@@ -198,15 +218,20 @@ def rsp(
     labels=True,
 )
 def reo(
-    e: Exposure, k: int | None = None, *, head: Proportion | None = None, tail: Proportion | None = None
+    e: Exposure,
+    k: int | None = None,
+    *,
+    head: Proportion | None = None,
+    tail: Proportion | None = None,
 ) -> pl.Expr:
-    r"""Ranking-based equal opportunity: how differently likely groups are to be shown where they are relevant.
+    r"""Ranking-based equal opportunity: how differently likely groups are to be shown where they
+    are relevant.
 
     .. math:: \frac{\mathrm{std}_g \, P_g}{\mathrm{mean}_g \, P_g}, \quad
         P_g = \frac{\sum_u |L_u \cap g \cap R_u \setminus H_u|}{\sum_u |g \cap R_u \setminus H_u|}
 
-    `R` are the items that are relevant to the user: the rows of the table whose label is at or above ``relevant``, shown or
-    not. The rest is that of ``rsp``.
+    `R` are the items that are relevant to the user: the rows of the table whose label is at or
+    above ``relevant``, shown or not. The rest is that of ``rsp``.
 
     Parameters
     ----------
@@ -217,8 +242,8 @@ def reo(
 
     Returns
     -------
-    0 if groups are equally likely to be shown where they are relevant. A group of which nothing is relevant has no rate and
-    does not count. Null if no relevant item of a group is shown.
+    0 if groups are equally likely to be shown where they are relevant. A group of which nothing is
+    relevant has no rate and does not count. Null if no relevant item of a group is shown.
 
     References
     ----------
@@ -239,7 +264,9 @@ def reo(
     return _relative_deviation(e.group_sums(shown, head, tail), e.group_sums(relevant, head, tail))
 
 
-@catalog_metric("BiasDisparityBD", display="Bias disparity", bounds=(-1, None), higher_is_better=False)
+@catalog_metric(
+    "BiasDisparityBD", display="Bias disparity", bounds=(-1, None), higher_is_better=False
+)
 def bias_disparity(
     e: Exposure,
     k: int | None = None,
@@ -248,14 +275,17 @@ def bias_disparity(
     head: Proportion | None = None,
     tail: Proportion | None = None,
 ) -> pl.Expr:
-    r"""How much larger a group of items is among the items that users are shown than among those that they chose before.
+    r"""How much larger a group of items is among the items that users are shown than among those
+    that they chose before.
 
-    .. math:: \frac{B_R - B_S}{B_S}, \quad B_R = \frac{n_g / n}{|g| / N}, \quad B_S = \frac{m_g / m}{|g| / N}
+    .. math:: \frac{B_R - B_S}{B_S}, \quad B_R = \frac{n_g / n}{|g| / N}, \quad B_S = \frac{m_g /
+    m}{|g| / N}
 
-    Of the `n` items shown, counted for each user, `n_g` are of the group, and `m_g` of the `m` items that the same users
-    have in the past interactions (``interactions=``). The groups are those of the items of the catalog,
-    ``on(group="genre", items=catalog)``; items without a group do not count. ``catalog(..., by="age")`` gives a value for
-    each group of users, and one text for each group of items gives the whole table.
+    Of the `n` items shown, counted for each user, `n_g` are of the group, and `m_g` of the `m`
+    items that the same users have in the past interactions (``interactions=``). The groups are
+    those of the items of the catalog, ``on(group="genre", items=catalog)``; items without a group
+    do not count. ``catalog(..., by="age")`` gives a value for each group of users, and one text for
+    each group of items gives the whole table.
 
     Parameters
     ----------
@@ -268,13 +298,13 @@ def bias_disparity(
 
     Returns
     -------
-    0 if the share is the same, -1 if none of the group is shown, 1 if its share has doubled. Null if the users have no item
-    of the group in the past, or are shown no item with a group.
+    0 if the share is the same, -1 if none of the group is shown, 1 if its share has doubled. Null
+    if the users have no item of the group in the past, or are shown no item with a group.
 
     References
     ----------
-    Tsintzou, Pitoura, Tsaparas, Bias disparity in recommendation systems, RMSE at RecSys 2019; Elliot's BiasDisparityBD,
-    whose past is that of all users, also of those whom the table lacks.
+    Tsintzou, Pitoura, Tsaparas, Bias disparity in recommendation systems, RMSE at RecSys 2019;
+    Elliot's BiasDisparityBD, whose past is that of all users, also of those whom the table lacks.
 
     Examples
     --------
@@ -329,21 +359,23 @@ def attention_relevance_gap(
 
     .. math:: \sum_g \left| \frac{A_g}{\sum_h A_h} - \frac{R_g}{\sum_h R_h} \right|
 
-    `A` is the exposure of the group's items, `R` their relevance to users, each added up over all lists. All rows of the
-    table count for relevance, shown or not; labels that are missing or negative count 0. The groups are those of the
-    catalog, ``on(group="provider", items=catalog)``; items without a group do not count.
+    `A` is the exposure of the group's items, `R` their relevance to users, each added up over all
+    lists. All rows of the table count for relevance, shown or not; labels that are missing or
+    negative count 0. The groups are those of the catalog, ``on(group="provider", items=catalog)``;
+    items without a group do not count.
 
     Parameters
     ----------
     k
         The depth of the lists, for attention. ``None`` takes whole lists.
     across
-        ``"groups"``, or ``"items"``, each of which is a group of its own then and needs no catalog: fairness to individuals.
+        ``"groups"``, or ``"items"``, each of which is a group of its own then and needs no catalog:
+        fairness to individuals.
     relevance
         ``"label"``, or ``"score"``, the relevance that the system itself expects, from 0 on.
     shares
-        ``"table"`` adds up attention and relevance as they are; ``"list"`` first divides them by their sums over the
-        user's rows, so that each user counts once.
+        ``"table"`` adds up attention and relevance as they are; ``"list"`` first divides them by
+        their sums over the user's rows, so that each user counts once.
     weight, p
         The attention at a rank, as for ``exposure_gini``.
     head, tail
@@ -351,14 +383,15 @@ def attention_relevance_gap(
 
     Returns
     -------
-    0 if attention follows relevance, 2 if all of it goes where none is. A group with nothing relevant has a share of 0. Null
-    if nothing is shown, or nothing is relevant.
+    0 if attention follows relevance, 2 if all of it goes where none is. A group with nothing
+    relevant has a share of 0. Null if nothing is shown, or nothing is relevant.
 
     References
     ----------
-    Biega, Gummadi, Weikum, Equity of attention: amortizing individual fairness in rankings, SIGIR 2018: ``across="items"``
-    and ``shares="list"``, whose sum over m rankings is m times this one; Raj, Ekstrand, Measuring fairness in ranked results,
-    SIGIR 2022: groups, with scores for relevance.
+    Biega, Gummadi, Weikum, Equity of attention: amortizing individual fairness in rankings, SIGIR
+    2018: ``across="items"`` and ``shares="list"``, whose sum over m rankings is m times this one;
+    Raj, Ekstrand, Measuring fairness in ranked results, SIGIR 2022: groups, with scores for
+    relevance.
 
     Examples
     --------

@@ -10,7 +10,15 @@ from .._catalog.registry import metric
 from .._words.ranking import Ranking
 from .binary import n_shown
 
-__all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy", "stat_ap", "xinf_ap"]
+__all__ = [
+    "inferred_ap",
+    "judged",
+    "num_relevant",
+    "num_retrieved",
+    "pairwise_accuracy",
+    "stat_ap",
+    "xinf_ap",
+]
 
 
 @metric("judgment_rate", display="Judged", bounds=(0, 1), judging="monotone", from_clicks="same")
@@ -26,7 +34,8 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 where nothing was retrieved. A document with a negative label counts as unjudged.
+    One Float64 per query, from 0 to 1; 0 where nothing was retrieved. A document with a negative
+    label counts as unjudged.
 
     References
     ----------
@@ -44,12 +53,14 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
 def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""Pairwise accuracy: of the pairs of a relevant and another document in the top `k`, the share with the relevant first.
+    r"""Pairwise accuracy: of the pairs of a relevant and another document in the top `k`, the share
+    with the relevant first.
 
-    Unlike ``auc`` it uses only retrieved documents, with ties ordered by ``ties``. It is 0 if no document in the top
-    `k` is relevant, and null if all are.
+    Unlike ``auc`` it uses only retrieved documents, with ties ordered by ``ties``. It is 0 if no
+    document in the top `k` is relevant, and null if all are.
 
-    .. math:: \frac{1}{h_m (m - h_m)} \sum_{i=1}^{m} r_i \, (m - h_m - (i - h_i)), \quad m = \min(k, n)
+    .. math:: \frac{1}{h_m (m - h_m)} \sum_{i=1}^{m} r_i \, (m - h_m - (i - h_i)), \quad m = \min(k,
+    n)
 
     Parameters
     ----------
@@ -62,8 +73,8 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    ir_measures' ``Accuracy``, which leaves out queries without a relevant document in the top `k`, and fails where
-    all are relevant.
+    ir_measures' ``Accuracy``, which leaves out queries without a relevant document in the top `k`,
+    and fails where all are relevant.
 
     Examples
     --------
@@ -83,22 +94,24 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
 def inferred_ap(r: Ranking) -> pl.Expr:
     r"""Inferred average precision: AP where only a sample of the pool was judged.
 
-    A negative label marks a document of the pool that was not judged: it counts by the share of relevant documents
-    among the judged ones above it. A null label marks a document outside the pool, which counts as non-relevant.
+    A negative label marks a document of the pool that was not judged: it counts by the share of
+    relevant documents among the judged ones above it. A null label marks a document outside the
+    pool, which counts as non-relevant.
 
-    .. math:: \frac{1}{R} \sum_{i=1}^{n} \frac{r_i}{i} \left(1 + c_i \frac{h_{i-1} + \epsilon}{h_{i-1} + b_i + 2 \epsilon}\right)
+    .. math:: \frac{1}{R} \sum_{i=1}^{n} \frac{r_i}{i} \left(1 + c_i \frac{h_{i-1} +
+    \epsilon}{h_{i-1} + b_i + 2 \epsilon}\right)
 
     Above rank i are `c` documents of the pool, `b` of them judged non-relevant; epsilon is 0.00001.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 without a relevant document. If all documents are judged it is
-    below AP by a few 1e-6, as in trec_eval.
+    One Float64 per query, from 0 to 1; 0 without a relevant document. If all documents are judged
+    it is below AP by a few 1e-6, as in trec_eval.
 
     References
     ----------
-    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006; as in
-    trec_eval.
+    Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM
+    2006; as in trec_eval.
 
     Examples
     --------
@@ -117,18 +130,22 @@ def inferred_ap(r: Ranking) -> pl.Expr:
 
 @metric("xinfAP", display="xinfAP", bounds=(0, 1), needs=("stratum",))
 def xinf_ap(r: Ranking) -> pl.Expr:
-    r"""Extended inferred average precision: AP where only samples of the strata of the pool were judged.
+    r"""Extended inferred average precision: AP where only samples of the strata of the pool were
+    judged.
 
-    ``on(stratum=...)`` names the column of the strata, such as the first ten ranks of any run and those below; null for a
-    document outside the pool, which counts as non-relevant; a judged document without one is an error. Documents of a
-    stratum that are not judged, with a negative label or none, count by the share of relevant documents among the judged
-    ones of the stratum above them.
+    ``on(stratum=...)`` names the column of the strata, such as the first ten ranks of any run and
+    those below; null for a document outside the pool, which counts as non-relevant; a judged
+    document without one is an error. Documents of a stratum that are not judged, with a negative
+    label or none, count by the share of relevant documents among the judged ones of the stratum
+    above them.
 
     .. math:: \frac{\sum_{i=1}^{n} r_i w_i \hat P_i}{\sum r w}, \quad
-        \hat P_i = \frac{1}{i} \left(1 + \sum_s c_{s,i} \frac{h_{s,i} + \epsilon}{m_{s,i} + 2 \epsilon}\right)
+        \hat P_i = \frac{1}{i} \left(1 + \sum_s c_{s,i} \frac{h_{s,i} + \epsilon}{m_{s,i} + 2
+        \epsilon}\right)
 
-    Above rank i are `c` documents of stratum s, `m` of them judged and `h` relevant; `w` is the number of documents of the
-    document's stratum over that of the judged ones; epsilon is 0.00001. With one stratum it is ``inferred_ap``.
+    Above rank i are `c` documents of stratum s, `m` of them judged and `h` relevant; `w` is the
+    number of documents of the document's stratum over that of the judged ones; epsilon is 0.00001.
+    With one stratum it is ``inferred_ap``.
 
     Returns
     -------
@@ -136,7 +153,8 @@ def xinf_ap(r: Ranking) -> pl.Expr:
 
     References
     ----------
-    Yilmaz, Kanoulas and Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008.
+    Yilmaz, Kanoulas and Aslam, A simple and efficient sampling method for estimating AP and NDCG,
+    SIGIR 2008.
 
     Examples
     --------
@@ -146,7 +164,11 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     0.5
     """
     outside = r.columns_of("stratum")[0].is_null()
-    r.refuse(r.judged & outside, "a judged document has no stratum; give each of them its stratum", of_label=False)
+    r.refuse(
+        r.judged & outside,
+        "a judged document has no stratum; give each of them its stratum",
+        of_label=False,
+    )
     weight, precision = r.of_strata(r.judged, r.relevant)
     worth = pl.when(r.relevant > 0).then(weight).otherwise(0.0)
     return r.total(worth * precision) / r.whole(worth)
@@ -154,28 +176,33 @@ def xinf_ap(r: Ranking) -> pl.Expr:
 
 @metric("statAP", display="statAP", needs=("inclusion",), gains_only=True)
 def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Expr:
-    r"""Statistical average precision: AP where each document was drawn for judging with a known probability.
+    r"""Statistical average precision: AP where each document was drawn for judging with a known
+    probability.
 
-    ``on(inclusion=...)`` names the column of the probabilities. Each judged relevant document counts as
-    1 / probability relevant documents, in the precision at each rank and in the number of relevant documents.
+    ``on(inclusion=...)`` names the column of the probabilities. Each judged relevant document
+    counts as 1 / probability relevant documents, in the precision at each rank and in the number of
+    relevant documents.
 
-    .. math:: \frac{1}{\hat R} \sum_{i=1}^{n} \frac{r_i}{\pi_i} \cdot \frac{1}{i} \sum_{j=1}^{i} \frac{r_j}{\pi_j}, \quad
+    .. math:: \frac{1}{\hat R} \sum_{i=1}^{n} \frac{r_i}{\pi_i} \cdot \frac{1}{i} \sum_{j=1}^{i}
+    \frac{r_j}{\pi_j}, \quad
         \hat R = \sum \frac{r}{\pi}
 
     Parameters
     ----------
     itself
-        What a relevant document counts in the precision at its own rank: ``"drawn"``, 1 over its probability as above;
-        ``"once"``, 1. If probabilities are small, ``"drawn"`` is too high on average, and ``"once"`` nearly right.
+        What a relevant document counts in the precision at its own rank: ``"drawn"``, 1 over its
+        probability as above; ``"once"``, 1. If probabilities are small, ``"drawn"`` is too high on
+        average, and ``"once"`` nearly right.
 
     Returns
     -------
-    One Float64 per query, from 0 on: an estimate, which may be above 1; 0 without a relevant document.
+    One Float64 per query, from 0 on: an estimate, which may be above 1; 0 without a relevant
+    document.
 
     References
     ----------
-    Aslam and Pavlu, A practical sampling strategy for efficient retrieval evaluation, 2007; the Million Query Track of
-    TREC 2007 (Allan et al.).
+    Aslam and Pavlu, A practical sampling strategy for efficient retrieval evaluation, 2007; the
+    Million Query Track of TREC 2007 (Allan et al.).
 
     Examples
     --------
@@ -186,13 +213,24 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     """
     fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
     relevant = r.relevant > 0
-    r.refuse(relevant & ~fit, "a relevant document was judged with a probability that is null, 0, negative or above 1")
+    r.refuse(
+        relevant & ~fit,
+        "a relevant document was judged with a probability that is null, 0, negative or above 1",
+    )
     worth = pl.when(relevant).then(1 / r.inclusion).otherwise(0.0)
     found = r.so_far(worth) if itself == "drawn" else r.so_far(worth) - worth + 1
     return r.total(worth * found, over=r.rank) / r.whole(worth)
 
 
-@metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone", labels=False, from_clicks="same")
+@metric(
+    "num_ret",
+    "NumRet",
+    display="NumRet",
+    summary="sum",
+    judging="monotone",
+    labels=False,
+    from_clicks="same",
+)
 def num_retrieved(r: Ranking) -> pl.Expr:
     r"""The number of retrieved documents.
 
@@ -200,7 +238,8 @@ def num_retrieved(r: Ranking) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, a whole number from 0 on. The sum over all queries is what trec_eval prints for ``all``.
+    One Float64 per query, a whole number from 0 on. The sum over all queries is what trec_eval
+    prints for ``all``.
 
     References
     ----------
@@ -224,7 +263,8 @@ def num_relevant(r: Ranking) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, a whole number from 0 on. The sum over all queries is what trec_eval prints for ``all``.
+    One Float64 per query, a whole number from 0 on. The sum over all queries is what trec_eval
+    prints for ``all``.
 
     References
     ----------

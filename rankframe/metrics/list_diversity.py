@@ -1,4 +1,6 @@
-"""Diversity of recommendations: how the items of a list differ in their features, and in their categories."""
+"""Diversity of recommendations: how the items of a list differ in their features, and in their
+categories.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ def ild(
     k
         Ranks to count; ``None`` counts all.
     distance
-        ``"cosine"``, 1 minus the cosine, which is 0 with an item whose features are all 0; ``"hamming"``, the number of
-        features that differ; ``"euclidean"``.
+        ``"cosine"``, 1 minus the cosine, which is 0 with an item whose features are all 0;
+        ``"hamming"``, the number of features that differ; ``"euclidean"``.
     divisor
         ``"pairs"``, or ``"list"`` for the number of items instead of that of pairs (Evidently).
     no_pairs
@@ -49,13 +51,13 @@ def ild(
 
     Returns
     -------
-    One Float64 per query, from 0 on, up to 2 for the mean of cosine distances; null for an empty list, and for one item
-    unless `no_pairs` gives it a value.
+    One Float64 per query, from 0 on, up to 2 for the mean of cosine distances; null for an empty
+    list, and for one item unless `no_pairs` gives it a value.
 
     References
     ----------
-    Ziegler et al., Improving recommendation lists through topic diversification, WWW 2005; RecTools'
-    ``IntraListDiversity``.
+    Ziegler et al., Improving recommendation lists through topic diversification, WWW 2005;
+    RecTools' ``IntraListDiversity``.
 
     Examples
     --------
@@ -68,7 +70,11 @@ def ild(
     distances = r.distances(k, distance)
     n = length(r, k)
     divided = n if divisor == "list" else n * (n - 1) / 2
-    return pl.when(n == 1).then(NO_PAIRS[no_pairs]).otherwise(r.total(distances, k) / pl.when(n > 1).then(divided))
+    return (
+        pl.when(n == 1)
+        .then(NO_PAIRS[no_pairs])
+        .otherwise(r.total(distances, k) / pl.when(n > 1).then(divided))
+    )
 
 
 @metric(
@@ -77,12 +83,16 @@ def ild(
     needs=("category",),
     spellings={"CategoricalDiversity": {"divisor": "k"}},
 )
-def category_diversity(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -> pl.Expr:
-    r"""Category diversity: the number of different categories among the recommended items, per item.
+def category_diversity(
+    r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list"
+) -> pl.Expr:
+    r"""Category diversity: the number of different categories among the recommended items, per
+    item.
 
     .. math:: \frac{|\bigcup_{i=1}^{k} C_i|}{n}
 
-    ``on(category=...)`` names the column of the items' categories C: one, or a list of them, which may be empty or null.
+    ``on(category=...)`` names the column of the items' categories C: one, or a list of them, which
+    may be empty or null.
 
     Parameters
     ----------
@@ -115,15 +125,16 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
 
     .. math:: -\sum_c q_c \log_2 q_c, \quad q_c \propto \sum_{i=1}^{k} w_i \frac{[c \in C_i]}{|C_i|}
 
-    ``on(category=...)`` names the column of the items' categories C: one, or a list of them. Items without a category do
-    not count.
+    ``on(category=...)`` names the column of the items' categories C: one, or a list of them. Items
+    without a category do not count.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     weight
-        The weight w of rank i: ``"equal"``; ``"log2"``, 1 / log2(i + 1); or a number p between 0 and 1, p^(i - 1).
+        The weight w of rank i: ``"equal"``; ``"log2"``, 1 / log2(i + 1); or a number p between 0
+        and 1, p^(i - 1).
 
     Returns
     -------
@@ -131,7 +142,8 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
 
     References
     ----------
-    LensKit's ``entropy`` and, with ``weight=0.85``, ``rank_biased_entropy``, which add 1e-6 to each category.
+    LensKit's ``entropy`` and, with ``weight=0.85``, ``rank_biased_entropy``, which add 1e-6 to each
+    category.
 
     Examples
     --------

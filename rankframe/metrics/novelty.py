@@ -1,4 +1,6 @@
-"""Novelty of recommendations: how little the recommended items were known before, to all users or to one."""
+"""Novelty of recommendations: how little the recommended items were known before, to all users or
+to one.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ def novelty(
     k
         Ranks to count; ``None`` counts all.
     base
-        The divisor of an item's popularity: ``"users"``, the number of users in the interactions (RecTools, recmetrics),
-        or ``"interactions"``, the number of interactions (recommenders).
+        The divisor of an item's popularity: ``"users"``, the number of users in the interactions
+        (RecTools, recmetrics), or ``"interactions"``, the number of interactions (recommenders).
     unseen_items
         As for ``mean_popularity``; ``"rarest"`` counts like an item that one user had.
     divisor
@@ -49,12 +51,13 @@ def novelty(
 
     Returns
     -------
-    One Float64 per query, from 0 on; null for an empty list. ``on(interactions=...)`` gives the interactions.
+    One Float64 per query, from 0 on; null for an empty list. ``on(interactions=...)`` gives the
+    interactions.
 
     References
     ----------
-    Zhou et al., Solving the apparent diversity-accuracy dilemma of recommender systems, PNAS 107(10), 2010; RecTools'
-    ``MeanInvUserFreq``.
+    Zhou et al., Solving the apparent diversity-accuracy dilemma of recommender systems, PNAS
+    107(10), 2010; RecTools' ``MeanInvUserFreq``.
 
     Examples
     --------
@@ -75,9 +78,14 @@ def bits(r: Ranking, base: Literal["users", "interactions"]) -> tuple[pl.Expr, f
 
 @metric(display="Surprisal", bounds=(0, 1), labels=False, needs=("interactions",))
 def surprisal(
-    r: Ranking, k: int | None = None, *, unseen_items: UnseenItems = "rarest", divisor: ListDivisor = "list"
+    r: Ranking,
+    k: int | None = None,
+    *,
+    unseen_items: UnseenItems = "rarest",
+    divisor: ListDivisor = "list",
 ) -> pl.Expr:
-    r"""Surprisal: the mean self-information of the recommended items, over that of an item that one user had.
+    r"""Surprisal: the mean self-information of the recommended items, over that of an item that one
+    user had.
 
     .. math:: \frac{1}{n} \sum_{i=1}^{k} \frac{\log_2 (U / p_i)}{\log_2 U}
 
@@ -92,8 +100,8 @@ def surprisal(
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null for an empty list. With a single user in ``on(interactions=...)``, items of
-    that user count 0.
+    One Float64 per query, from 0 to 1; null for an empty list. With a single user in
+    ``on(interactions=...)``, items of that user count 0.
 
     References
     ----------
@@ -150,8 +158,9 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
 
     .. math:: 1 - \frac{|L \cap B|}{n}
 
-    L and B are the first `k` items of the ranking and of the other one, whose scores ``on(base=...)`` names; the other
-    ranking is ordered like this one, equal scores as ``on(ties=...)`` says.
+    L and B are the first `k` items of the ranking and of the other one, whose scores
+    ``on(base=...)`` names; the other ranking is ordered like this one, equal scores as
+    ``on(ties=...)`` says.
 
     Parameters
     ----------
@@ -166,7 +175,8 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
 
     References
     ----------
-    Adamopoulos and Tuzhilin, On unexpectedness in recommender systems, TIST 5(4), 2014; RePlay's ``Unexpectedness``.
+    Adamopoulos and Tuzhilin, On unexpectedness in recommender systems, TIST 5(4), 2014; RePlay's
+    ``Unexpectedness``.
 
     Examples
     --------
@@ -185,24 +195,26 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
 def least_item_promoted(
     r: Ranking, k: int | None = None, *, first_rank: Annotated[int, Range(least=0, most=1)] = 1
 ) -> pl.Expr:
-    r"""Least item promoted (LIP): how far below rank k another ranking has an item that is in the first k of this one.
+    r"""Least item promoted (LIP): how far below rank k another ranking has an item that is in the
+    first k of this one.
 
     .. math:: \max(k, \max_{i \le k} b_i) - k
 
-    The other ranking, as a reranker's input, has the item at rank i of this one at rank b_i; ``on(base=...)`` names its
-    scores, as for ``unexpectedness``. Items that it lacks do not count.
+    The other ranking, as a reranker's input, has the item at rank i of this one at rank b_i;
+    ``on(base=...)`` names its scores, as for ``unexpectedness``. Items that it lacks do not count.
 
     Parameters
     ----------
     k
         The cutoff; ``None`` is the length of the list.
     first_rank
-        The number of the other ranking's first rank: 1, or 0, by which values above 0 come out one too small (LensKit).
+        The number of the other ranking's first rank: 1, or 0, by which values above 0 come out one
+        too small (LensKit).
 
     Returns
     -------
-    One Float64 per query, a whole number from 0 on, 0 for the same first k items; null for an empty list, or if the other
-    ranking has no item. A higher value is further from the other ranking.
+    One Float64 per query, a whole number from 0 on, 0 for the same first k items; null for an empty
+    list, or if the other ranking has no item. A higher value is further from the other ranking.
 
     References
     ----------
@@ -217,7 +229,9 @@ def least_item_promoted(
     """
     base, n = r.base_rank, r.depth(k)
     lowest = r.largest(pl.when(r.listed(k)).then(base).otherwise(0.0)) + (first_rank - 1)
-    return pl.when((r.n_retrieved > 0) & (r.count(base.is_not_null()) > 0)).then(pl.max_horizontal(lowest, n) - n)
+    return pl.when((r.n_retrieved > 0) & (r.count(base.is_not_null()) > 0)).then(
+        pl.max_horizontal(lowest, n) - n
+    )
 
 
 def _reads_labels(relevance: bool = True, **_: object) -> bool:
@@ -225,10 +239,18 @@ def _reads_labels(relevance: bool = True, **_: object) -> bool:
 
 
 @metric(display="EFD", labels=_reads_labels, needs=("interactions",))
-def efd(r: Ranking, k: int | None = None, *, relevance: bool = True, unseen_items: UnseenItems = "rarest") -> pl.Expr:
-    r"""Expected free discovery: the self-information of the relevant items, in bits, discounted by rank.
+def efd(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    relevance: bool = True,
+    unseen_items: UnseenItems = "rarest",
+) -> pl.Expr:
+    r"""Expected free discovery: the self-information of the relevant items, in bits, discounted by
+    rank.
 
-    .. math:: \frac{\sum_{i=1}^{k} r_i (-\log_2 (p_i / P)) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2 (i + 1)}
+    .. math:: \frac{\sum_{i=1}^{k} r_i (-\log_2 (p_i / P)) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 /
+    \log_2 (i + 1)}
 
     P is the number of interactions.
 
@@ -243,12 +265,13 @@ def efd(r: Ranking, k: int | None = None, *, relevance: bool = True, unseen_item
 
     Returns
     -------
-    One Float64 per query, from 0 on; null for an empty list. ``on(interactions=...)`` gives the interactions.
+    One Float64 per query, from 0 on; null for an empty list. ``on(interactions=...)`` gives the
+    interactions.
 
     References
     ----------
-    Vargas and Castells, Rank and relevance in novelty and diversity metrics for recommender systems, RecSys 2011;
-    Elliot's ``EFD``.
+    Vargas and Castells, Rank and relevance in novelty and diversity metrics for recommender
+    systems, RecSys 2011; Elliot's ``EFD``.
 
     Examples
     --------
@@ -262,10 +285,18 @@ def efd(r: Ranking, k: int | None = None, *, relevance: bool = True, unseen_item
 
 
 @metric(display="EPC", bounds=(0, 1), labels=_reads_labels, needs=("interactions",))
-def epc(r: Ranking, k: int | None = None, *, relevance: bool = True, unseen_items: UnseenItems = "rarest") -> pl.Expr:
-    r"""Expected popularity complement: the share of users who did not have the relevant items, discounted by rank.
+def epc(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    relevance: bool = True,
+    unseen_items: UnseenItems = "rarest",
+) -> pl.Expr:
+    r"""Expected popularity complement: the share of users who did not have the relevant items,
+    discounted by rank.
 
-    .. math:: \frac{\sum_{i=1}^{k} r_i (1 - p_i / U) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2 (i + 1)}
+    .. math:: \frac{\sum_{i=1}^{k} r_i (1 - p_i / U) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2 (i
+    + 1)}
 
     Parameters
     ----------
@@ -278,12 +309,13 @@ def epc(r: Ranking, k: int | None = None, *, relevance: bool = True, unseen_item
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null for an empty list. ``on(interactions=...)`` gives the interactions.
+    One Float64 per query, from 0 to 1; null for an empty list. ``on(interactions=...)`` gives the
+    interactions.
 
     References
     ----------
-    Vargas and Castells, Rank and relevance in novelty and diversity metrics for recommender systems, RecSys 2011;
-    Elliot's ``EPC``.
+    Vargas and Castells, Rank and relevance in novelty and diversity metrics for recommender
+    systems, RecSys 2011; Elliot's ``EPC``.
 
     Examples
     --------
@@ -304,4 +336,6 @@ def _discounted(
     counted = x.is_not_null().cast(pl.Float64) if unseen_items == "skip" else pl.lit(1.0)
     divisor = r.divided_by(counted, k, over=over)
     x = known(r, x, k, unseen_items, rarest)
-    return r.total(x * r.relevant if relevance else x, k, over=over) / pl.when(divisor > 0).then(divisor)
+    return r.total(x * r.relevant if relevance else x, k, over=over) / pl.when(divisor > 0).then(
+        divisor
+    )

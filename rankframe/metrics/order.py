@@ -7,7 +7,17 @@ from typing import Annotated, Any, Literal
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._words.ranking import NO_PAIRS, AverageDivisor, Cutoff, Gain, NoPairs, Proportion, Range, Ranking, Rounding
+from .._words.ranking import (
+    NO_PAIRS,
+    AverageDivisor,
+    Cutoff,
+    Gain,
+    NoPairs,
+    Proportion,
+    Range,
+    Ranking,
+    Rounding,
+)
 from .binary import FIRST_FOUND, SHARE, n_documents, n_shown
 
 __all__ = [
@@ -16,7 +26,12 @@ __all__ = [
     "reciprocal_rank",
 ]  # fmt: skip
 
-A_RANK: Any = {"bounds": (1, None), "higher_is_better": False, "judging": "threshold", "gains_only": True}
+A_RANK: Any = {
+    "bounds": (1, None),
+    "higher_is_better": False,
+    "judging": "threshold",
+    "gains_only": True,
+}
 """The declaration of a rank of the relevant documents, null without any."""
 
 
@@ -26,12 +41,17 @@ A_RANK: Any = {"bounds": (1, None), "higher_is_better": False, "judging": "thres
     "mean_average_precision",
     "average_precision_score",
     text="map",
-    spellings={name: {"divisor": "hits"} for name in ("context_precision", "retrieval_average_precision")},
+    spellings={
+        name: {"divisor": "hits"} for name in ("context_precision", "retrieval_average_precision")
+    },
     display="MAP",
     **SHARE,
 )
-def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
-    r"""Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
+def average_precision(
+    r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R"
+) -> pl.Expr:
+    r"""Average precision: the mean over the relevant documents of the precision at their ranks; its
+    mean is MAP.
 
     Relevant documents that were not retrieved, or are below rank `k`, add 0.
 
@@ -42,8 +62,9 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     k
         Ranks to count; ``None`` counts all.
     divisor
-        ``"R"`` the number of relevant documents, for any `k`; ``"min(k,R)"`` (Spark, LightGBM); ``"min(n,R)"`` for n
-        retrieved documents, at most `k`; ``"hits"`` the relevant documents in the top `k` (torchmetrics); ``"k"``.
+        ``"R"`` the number of relevant documents, for any `k`; ``"min(k,R)"`` (Spark, LightGBM);
+        ``"min(n,R)"`` for n retrieved documents, at most `k`; ``"hits"`` the relevant documents in
+        the top `k` (torchmetrics); ``"k"``.
 
     Returns
     -------
@@ -73,7 +94,9 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
 
 
 @metric(display="Average recall", **SHARE)
-def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "relevant"] = "ranks") -> pl.Expr:
+def average_recall(
+    r: Ranking, k: int | None = None, *, at: Literal["ranks", "relevant"] = "ranks"
+) -> pl.Expr:
     r"""Average recall: the mean of the recall at the ranks 1 to `k`; its mean is called MAR.
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} \frac{h_i}{R}
@@ -81,10 +104,11 @@ def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "re
     Parameters
     ----------
     k
-        Ranks to take the mean over; below the last document the recall stays. ``None`` takes all that were retrieved.
+        Ranks to take the mean over; below the last document the recall stays. ``None`` takes all
+        that were retrieved.
     at
-        ``"ranks"``, or ``"relevant"`` for the sum of the recall at the ranks of the relevant documents in the top `k`,
-        over R, as average precision is one of the precision (Evidently).
+        ``"ranks"``, or ``"relevant"`` for the sum of the recall at the ranks of the relevant
+        documents in the top `k`, over R, as average precision is one of the precision (Evidently).
 
     Returns
     -------
@@ -92,8 +116,8 @@ def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "re
 
     References
     ----------
-    Elliot's ``MAR``: Anelli et al., Elliot: a comprehensive and rigorous framework for reproducible recommender systems
-    evaluation, SIGIR 2021; Evidently's ``MARKMetric``.
+    Elliot's ``MAR``: Anelli et al., Elliot: a comprehensive and rigorous framework for reproducible
+    recommender systems evaluation, SIGIR 2021; Evidently's ``MARKMetric``.
 
     Examples
     --------
@@ -114,7 +138,8 @@ def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "re
 
 @metric("mrr", "recip_rank", "retrieval_reciprocal_rank", text="rr", display="RR", **FIRST_FOUND)
 def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
+    r"""Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`;
+    its mean is MRR.
 
     .. math:: \max_{i \le k} \frac{r_i}{i}
 
@@ -142,7 +167,9 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 def _place(r: Ranking, n: pl.Expr) -> pl.Expr:
-    """The rank of each document; those that were not retrieved share the mean of the ranks below, down to `n`."""
+    """The rank of each document; those that were not retrieved share the mean of the ranks below,
+    down to `n`.
+    """
     r.need_every_rank()
     return pl.coalesce(r.rank, (r.n_retrieved + n + 1) / 2)
 
@@ -151,7 +178,8 @@ def _place(r: Ranking, n: pl.Expr) -> pl.Expr:
 def first_rank(r: Ranking) -> pl.Expr:
     r"""First rank: the rank of the first relevant document.
 
-    Relevant documents that were not retrieved share the mean of the ranks below the ranking, as for :func:`mean_rank`.
+    Relevant documents that were not retrieved share the mean of the ranks below the ranking, as for
+    :func:`mean_rank`.
 
     .. math:: \min \{i : r_i = 1\}
 
@@ -161,8 +189,9 @@ def first_rank(r: Ranking) -> pl.Expr:
 
     References
     ----------
-    Bordes, Usunier, Garcia-Durán, Weston and Yakhnenko, Translating embeddings for modeling multi-relational data, NeurIPS
-    2013, where each query has one answer, whose rank is averaged over the queries (MR).
+    Bordes, Usunier, Garcia-Durán, Weston and Yakhnenko, Translating embeddings for modeling
+    multi-relational data, NeurIPS 2013, where each query has one answer, whose rank is averaged
+    over the queries (MR).
 
     Examples
     --------
@@ -179,14 +208,15 @@ def first_rank(r: Ranking) -> pl.Expr:
 def mean_rank(r: Ranking) -> pl.Expr:
     r"""Mean rank: the mean of the ranks of the relevant documents.
 
-    Judged documents that were not retrieved rank below all others; each has the mean of these ranks.
+    Judged documents that were not retrieved rank below all others; each has the mean of these
+    ranks.
 
     .. math:: \frac{1}{R} \sum_i i \, r_i
 
     Returns
     -------
-    One Float64 per query, from 1 on; null where no document is relevant. To count a cutoff as the end of the list, say
-    ``on(depth=k)``.
+    One Float64 per query, from 1 on; null where no document is relevant. To count a cutoff as the
+    end of the list, say ``on(depth=k)``.
 
     References
     ----------
@@ -219,8 +249,8 @@ def median_rank(r: Ranking) -> pl.Expr:
 
     References
     ----------
-    As the median over queries with one answer each: Kiros, Salakhutdinov and Zemel, Unifying visual-semantic embeddings
-    with multimodal neural language models, 2014.
+    As the median over queries with one answer each: Kiros, Salakhutdinov and Zemel, Unifying
+    visual-semantic embeddings with multimodal neural language models, 2014.
 
     Examples
     --------
@@ -230,7 +260,10 @@ def median_rank(r: Ranking) -> pl.Expr:
     2.5
     """
     n, place = r.n_relevant, _place(r, r.n_candidates)
-    found = [pl.when((r.relevant > 0) & (r.hits >= nth)).then(-place) for nth in ((n / 2).ceil(), (n / 2).floor() + 1)]
+    found = [
+        pl.when((r.relevant > 0) & (r.hits >= nth)).then(-place)
+        for nth in ((n / 2).ceil(), (n / 2).floor() + 1)
+    ]
     return -(r.largest(found[0]) + r.largest(found[1])) / 2
 
 
@@ -244,12 +277,13 @@ def last_rank(r: Ranking) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 1 on; null where no document is relevant. With ``on(ties="last")`` it is scikit-learn's
-    coverage error, which is 0 where no document is relevant.
+    One Float64 per query, from 1 on; null where no document is relevant. With ``on(ties="last")``
+    it is scikit-learn's coverage error, which is 0 where no document is relevant.
 
     References
     ----------
-    Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010; scikit-learn's ``coverage_error``.
+    Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010; scikit-learn's
+    ``coverage_error``.
 
     Examples
     --------
@@ -270,8 +304,11 @@ def last_rank(r: Ranking) -> pl.Expr:
     gains_only=True,
     spellings={"PercentileRanking": {"divisor": "N"}},
 )
-def mean_percentile_rank(r: Ranking, *, gain: Gain = "linear", divisor: Literal["N-1", "N"] = "N-1") -> pl.Expr:
-    r"""Mean percentile rank: the mean place of the documents with gain, 0 at the top and 1 at the end, weighted by gain.
+def mean_percentile_rank(
+    r: Ranking, *, gain: Gain = "linear", divisor: Literal["N-1", "N"] = "N-1"
+) -> pl.Expr:
+    r"""Mean percentile rank: the mean place of the documents with gain, 0 at the top and 1 at the
+    end, weighted by gain.
 
     Documents that were not retrieved share the mean of the places below the ranking.
 
@@ -282,20 +319,23 @@ def mean_percentile_rank(r: Ranking, *, gain: Gain = "linear", divisor: Literal[
     Parameters
     ----------
     gain
-        The gain of a label, as for ``dcg``: ``"linear"`` the label itself, such as how often a user watched a show.
+        The gain of a label, as for ``dcg``: ``"linear"`` the label itself, such as how often a user
+        watched a show.
     divisor
-        ``"N-1"``, so that the last place is 1 and a random order has 1/2; ``"N"`` (recpack, in per cent there).
+        ``"N-1"``, so that the last place is 1 and a random order has 1/2; ``"N"`` (recpack, in per
+        cent there).
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null without a gain. ``N`` is that of ``on(collection_size=...)``, else the number
-    of documents retrieved or judged. The paper takes one mean over all pairs of a user and an item: for labels 0 and 1 that
-    is ``summarize("mpr", weights="num_rel")``.
+    One Float64 per query, from 0 to 1; null without a gain. ``N`` is that of
+    ``on(collection_size=...)``, else the number of documents retrieved or judged. The paper takes
+    one mean over all pairs of a user and an item: for labels 0 and 1 that is ``summarize("mpr",
+    weights="num_rel")``.
 
     References
     ----------
-    Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets, ICDM 2008; recpack's
-    ``PercentileRanking``.
+    Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets, ICDM 2008;
+    recpack's ``PercentileRanking``.
 
     Examples
     --------
@@ -306,14 +346,18 @@ def mean_percentile_rank(r: Ranking, *, gain: Gain = "linear", divisor: Literal[
     """
     n, worth = n_documents(r), r.gain(gain)
     places = r.whole(worth * (_place(r, n) - 1)) / (n - 1 if divisor == "N-1" else n)
-    return pl.when(r.whole(worth) > 0).then((places / r.whole(worth)).fill_nan(0.0))  # 0 / 0 for N = 1
+    return pl.when(r.whole(worth) > 0).then(
+        (places / r.whole(worth)).fill_nan(0.0)
+    )  # 0 / 0 for N = 1
 
 
 @metric(**SHARE)
 def bpref(r: Ranking) -> pl.Expr:
-    r"""Binary preference: how rarely documents judged non-relevant rank above relevant ones, unjudged ones left out.
+    r"""Binary preference: how rarely documents judged non-relevant rank above relevant ones,
+    unjudged ones left out.
 
-    Each retrieved relevant document adds 1 - min(non-relevant above, R) / min(B, R), or 1 if there is none above.
+    Each retrieved relevant document adds 1 - min(non-relevant above, R) / min(B, R), or 1 if there
+    is none above.
 
     .. math:: \frac{1}{R} \sum_{i=1}^{n} r_i \left(1 - \frac{\min(b_i, R)}{\min(B, R)}\right)
 
@@ -325,7 +369,8 @@ def bpref(r: Ranking) -> pl.Expr:
 
     References
     ----------
-    Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004, as trec_eval computes it.
+    Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004, as trec_eval
+    computes it.
 
     Examples
     --------
@@ -339,9 +384,17 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", display="Interpolated precision", spellings={"IPrec": {"rounding": "up"}}, **SHARE)
-def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
-    r"""Interpolated precision: the best precision at any rank with a recall of at least `recall`; 0 if there is none.
+@metric(
+    "iprec_at_recall",
+    display="Interpolated precision",
+    spellings={"IPrec": {"rounding": "up"}},
+    **SHARE,
+)
+def interpolated_precision(
+    r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest"
+) -> pl.Expr:
+    r"""Interpolated precision: the best precision at any rank with a recall of at least `recall`; 0
+    if there is none.
 
     .. math:: \max_{i \,:\, h_i \ge \lfloor \mathrm{recall} \cdot R + 1/2 \rfloor} \frac{h_i}{i}
 
@@ -350,8 +403,8 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     recall
         The recall level, from 0 to 1: recall * R relevant documents, rounded to a whole number.
     rounding
-        ``"nearest"`` rounds half up, as trec_eval 10 does; ``"up"`` rounds up from one tenth on, as earlier versions do,
-        and with them pytrec_eval and ir_measures.
+        ``"nearest"`` rounds half up, as trec_eval 10 does; ``"up"`` rounds up from one tenth on, as
+        earlier versions do, and with them pytrec_eval and ir_measures.
 
     Returns
     -------
@@ -369,7 +422,11 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     0.6666666666666666
     """
     wanted = recall * r.n_relevant
-    needed = wanted.round(mode="half_away_from_zero") if rounding == "nearest" else (wanted + 0.9).floor()
+    needed = (
+        wanted.round(mode="half_away_from_zero")
+        if rounding == "nearest"
+        else (wanted + 0.9).floor()
+    )
     return r.largest(pl.when(r.retrieved & (r.hits >= needed)).then(r.hits / r.rank).otherwise(0.0))
 
 
@@ -403,7 +460,9 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     return pl.sum_horizontal(levels) / 11
 
 
-def _auc_judging(k: int | None = None, max_fpr: float | None = None, no_pairs: NoPairs = "null") -> Judging:
+def _auc_judging(
+    k: int | None = None, max_fpr: float | None = None, no_pairs: NoPairs = "null"
+) -> Judging:
     return "threshold" if k is None and max_fpr is None and no_pairs == "null" else None
 
 
@@ -422,35 +481,42 @@ def auc(
     max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None,
     no_pairs: NoPairs = "null",
 ) -> pl.Expr:
-    r"""AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
+    r"""AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one
+    scores higher.
 
-    Tied pairs count one half, whatever ``ties`` says. Documents without a judgment are non-relevant (``unjudged="drop"``
-    leaves them out); judged documents that were not retrieved rank below all others, tied.
+    Tied pairs count one half, whatever ``ties`` says. Documents without a judgment are non-relevant
+    (``unjudged="drop"`` leaves them out); judged documents that were not retrieved rank below all
+    others, tied.
 
-    .. math:: \frac{1}{R (N - R)} \sum_{a} \sum_{b} \left([x_a > x_b] + \frac{1}{2} [x_a = x_b]\right)
+    .. math:: \frac{1}{R (N - R)} \sum_{a} \sum_{b} \left([x_a > x_b] + \frac{1}{2} [x_a =
+    x_b]\right)
 
     The sums run over relevant documents a and others b; `x` is the score.
 
     Parameters
     ----------
     k
-        Count only the documents in the top `k`, with ties ordered by the tie rule; ``None`` counts all.
+        Count only the documents in the top `k`, with ties ordered by the tie rule; ``None`` counts
+        all.
     max_fpr
-        The greatest share of non-relevant documents to pass, above 0 and up to 1: the area under the ROC curve up
-        to there, scaled so that a random order has 1/2 and the best one 1. ``None`` for the whole curve.
+        The greatest share of non-relevant documents to pass, above 0 and up to 1: the area under
+        the ROC curve up to there, scaled so that a random order has 1/2 and the best one 1.
+        ``None`` for the whole curve.
     no_pairs
-        The value where all documents that count are relevant: ``"null"`` (scikit-learn's NaN), ``"zero"`` (torchmetrics,
-        CatBoost) or ``"one"`` (RePlay). Of a query without a relevant document, ``no_relevant`` sets the value.
+        The value where all documents that count are relevant: ``"null"`` (scikit-learn's NaN),
+        ``"zero"`` (torchmetrics, CatBoost) or ``"one"`` (RePlay). Of a query without a relevant
+        document, ``no_relevant`` sets the value.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where all documents that count are relevant, unless `no_pairs` is a number.
+    One Float64 per query, from 0 to 1; null where all documents that count are relevant, unless
+    `no_pairs` is a number.
 
     References
     ----------
-    Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology 143, 1982; McClish, Analyzing a
-    portion of the ROC curve, Medical Decision Making 9(3), 1989; scikit-learn's ``roc_auc_score``; with `k`,
-    torchmetrics' ``retrieval_auroc``.
+    Hanley and McNeil, The meaning and use of the area under a ROC curve, Radiology 143, 1982;
+    McClish, Analyzing a portion of the ROC curve, Medical Decision Making 9(3), 1989;
+    scikit-learn's ``roc_auc_score``; with `k`, torchmetrics' ``retrieval_auroc``.
 
     Examples
     --------
@@ -468,12 +534,21 @@ def auc(
         area = relevant * others - lost
     else:
         so_far = r.rows.so_far(top)
-        # a relevant document lifts the curve between the non-relevant ones above it and those above or tied
+        # a relevant document lifts the curve between the non-relevant ones above it and those above
+        # or tied
         start = first - 1 - r.rows.first_tied(so_far - top)
-        end = (last if k is None else pl.min_horizontal(last, pl.lit(float(k)))) - r.rows.last_tied(so_far)
+        end = (last if k is None else pl.min_horizontal(last, pl.lit(float(k)))) - r.rows.last_tied(
+            so_far
+        )
         limit = others if max_fpr is None else max_fpr * others
         within = (limit - start) ** 2 / (2 * (end - start))
-        under = pl.when(limit >= end).then(limit - (start + end) / 2).when(limit > start).then(within).otherwise(0.0)
+        under = (
+            pl.when(limit >= end)
+            .then(limit - (start + end) / 2)
+            .when(limit > start)
+            .then(within)
+            .otherwise(0.0)
+        )
         area = r.whole(top * under)
     share = area / (relevant * others)
     if max_fpr is not None:
@@ -492,9 +567,11 @@ def auc(
     spellings={"PAP": {"capped": True}},
 )
 def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Expr:
-    r"""Partial AUC: the share of pairs of a relevant document and one of the first `negatives` others that are in order.
+    r"""Partial AUC: the share of pairs of a relevant document and one of the first `negatives`
+    others that are in order.
 
-    Documents that were not retrieved are below all of these others. ``auc(max_fpr=...)`` is the area up to a share.
+    Documents that were not retrieved are below all of these others. ``auc(max_fpr=...)`` is the
+    area up to a share.
 
     .. math:: \frac{1}{R K} \sum_{i=1}^{n} r_i \max(0, K - (i - h_i))
 
@@ -503,11 +580,11 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     Parameters
     ----------
     negatives
-        The number of non-relevant documents, the first of the ranking, to compare with; also the divisor where there are
-        fewer. A document without a judgment is one of them.
+        The number of non-relevant documents, the first of the ranking, to compare with; also the
+        divisor where there are fewer. A document without a judgment is one of them.
     capped
-        Compare only the first `negatives` relevant documents, and divide by as many at most, so that it is precision for
-        many relevant ones (RecTools' ``PAP``).
+        Compare only the first `negatives` relevant documents, and divide by as many at most, so
+        that it is precision for many relevant ones (RecTools' ``PAP``).
 
     Returns
     -------
@@ -515,7 +592,8 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
 
     References
     ----------
-    Budhiraja et al., Rich-item recommendations for rich-users, 2020; RecTools' ``PartialAUC`` and ``PAP``.
+    Budhiraja et al., Rich-item recommendations for rich-users, 2020; RecTools' ``PartialAUC`` and
+    ``PAP``.
 
     Examples
     --------
@@ -524,35 +602,45 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()            # a before b and d, c before d
     0.75
     """
-    before = (negatives - r.rank + r.hits).clip(lower_bound=0)  # a rank that is left out holds one of the others
+    before = (negatives - r.rank + r.hits).clip(
+        lower_bound=0
+    )  # a rank that is left out holds one of the others
     if not capped:
         return r.total(r.relevant * before) / (r.n_relevant * negatives)
     first = pl.when(r.hits <= negatives).then(r.relevant).otherwise(0.0)
-    return r.total(first * before) / (pl.min_horizontal(r.n_relevant, pl.lit(float(negatives))) * negatives)
+    return r.total(first * before) / (
+        pl.min_horizontal(r.n_relevant, pl.lit(float(negatives))) * negatives
+    )
 
 
 @metric("opa", display="OPA", bounds=(0, 1))
-def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPairs = "null") -> pl.Expr:
-    r"""Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
+def ordered_pair_accuracy(
+    r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPairs = "null"
+) -> pl.Expr:
+    r"""Ordered pair accuracy: the share of pairs with different labels whose higher label has the
+    higher score.
 
-    Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged documents that were not
-    retrieved rank below all others, tied.
+    Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged
+    documents that were not retrieved rank below all others, tied.
 
-    .. math:: \frac{\sum_{l_a > l_b} \left([x_a > x_b] + \mathrm{tied} \cdot [x_a = x_b]\right)}{\sum_{l_a > l_b} 1}
+    .. math:: \frac{\sum_{l_a > l_b} \left([x_a > x_b] + \mathrm{tied} \cdot [x_a =
+    x_b]\right)}{\sum_{l_a > l_b} 1}
 
     The sums run over pairs of documents a and b; `l` is the label, `x` the score.
 
     Parameters
     ----------
     tied
-        The value of a pair with equal scores: 0 (TF-Ranking), or 1/2, so that a random order has 1/2 (CatBoost).
+        The value of a pair with equal scores: 0 (TF-Ranking), or 1/2, so that a random order has
+        1/2 (CatBoost).
     no_pairs
-        The value where no two documents differ in their labels: ``"null"``, ``"zero"`` (TF-Ranking, CatBoost) or ``"one"``.
+        The value where no two documents differ in their labels: ``"null"``, ``"zero"`` (TF-Ranking,
+        CatBoost) or ``"one"``.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where no two documents differ in their labels, unless `no_pairs` is a number.
-    ``relevant`` is not used.
+    One Float64 per query, from 0 to 1; null where no two documents differ in their labels, unless
+    `no_pairs` is a number. ``relevant`` is not used.
 
     References
     ----------
@@ -568,7 +656,9 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPai
     """
     pairs = r.rows.pairs(r.label, r.retrieved | r.judged)
     lost = pairs.inverted + (1 - tied) * pairs.tied
-    return (1 - lost / pairs.unequal).fill_nan(NO_PAIRS[no_pairs])  # 0 / 0 without pairs of different labels
+    return (1 - lost / pairs.unequal).fill_nan(
+        NO_PAIRS[no_pairs]
+    )  # 0 / 0 without pairs of different labels
 
 
 @metric(
@@ -576,32 +666,38 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPai
     display="Ranking loss",
     bounds=(0, 1),
     higher_is_better=False,
-    spellings={name: {"tied": 0.5} for name in ("ndpm", "normalized_distance_based_performance_measure")},
+    spellings={
+        name: {"tied": 0.5} for name in ("ndpm", "normalized_distance_based_performance_measure")
+    },
 )
 def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "null") -> pl.Expr:
-    r"""Ranking loss: the share of pairs with different labels whose higher label does not have the higher score.
+    r"""Ranking loss: the share of pairs with different labels whose higher label does not have the
+    higher score.
 
-    With ``tied=0.5`` it is NDPM, the normalised distance-based performance measure. It is 1 less the accuracy of ordered
-    pairs, by the same documents.
+    With ``tied=0.5`` it is NDPM, the normalised distance-based performance measure. It is 1 less
+    the accuracy of ordered pairs, by the same documents.
 
-    .. math:: \frac{\sum_{l_a > l_b} \left([x_a < x_b] + \mathrm{tied} \cdot [x_a = x_b]\right)}{\sum_{l_a > l_b} 1}
+    .. math:: \frac{\sum_{l_a > l_b} \left([x_a < x_b] + \mathrm{tied} \cdot [x_a =
+    x_b]\right)}{\sum_{l_a > l_b} 1}
 
     Parameters
     ----------
     tied
-        The loss of a pair with equal scores: 1 (scikit-learn), or 1/2, so that a random order has 1/2 (NDPM).
+        The loss of a pair with equal scores: 1 (scikit-learn), or 1/2, so that a random order has
+        1/2 (NDPM).
     no_pairs
-        The value where no two documents differ in their labels: ``"null"``, ``"zero"`` (scikit-learn) or ``"one"``.
+        The value where no two documents differ in their labels: ``"null"``, ``"zero"``
+        (scikit-learn) or ``"one"``.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where no two documents differ in their labels, unless `no_pairs` is a number.
-    ``relevant`` is not used.
+    One Float64 per query, from 0 to 1; null where no two documents differ in their labels, unless
+    `no_pairs` is a number. ``relevant`` is not used.
 
     References
     ----------
-    Yao, Measuring retrieval effectiveness based on user preference of documents, JASIS 46(2), 1995; scikit-learn's
-    ``label_ranking_loss``, for labels 0 and 1.
+    Yao, Measuring retrieval effectiveness based on user preference of documents, JASIS 46(2), 1995;
+    scikit-learn's ``label_ranking_loss``, for labels 0 and 1.
 
     Examples
     --------
@@ -615,5 +711,7 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "nul
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:
-    """The first and the last rank of a document's score; documents that were not retrieved tie below all others."""
+    """The first and the last rank of a document's score; documents that were not retrieved tie
+    below all others.
+    """
     return r.rows.tied_from, pl.min_horizontal(r.rows.tied_to, r.n_candidates)

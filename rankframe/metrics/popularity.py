@@ -11,24 +11,34 @@ __all__ = ["known", "length", "mean_of", "mean_popularity", "popularity_percenti
 
 
 def length(r: Ranking, k: int | None, divisor: ListDivisor = "list") -> pl.Expr:
-    """The number of ranks of the list down to `k`; `k` itself, for the divisor "k"; null for an empty list."""
+    """The number of ranks of the list down to `k`; `k` itself, for the divisor "k"; null for an
+    empty list.
+    """
     n = r.n_retrieved_to(k)
     return pl.when(n > 0).then(r.depth(k) if divisor == "k" else n)
 
 
-def known(r: Ranking, x: pl.Expr, k: int | None, unseen_items: UnseenItems, rarest: float) -> pl.Expr:
+def known(
+    r: Ranking, x: pl.Expr, k: int | None, unseen_items: UnseenItems, rarest: float
+) -> pl.Expr:
     """`x` with a value for documents in no interaction, for which it is null."""
     if unseen_items == "error":
         r.refuse(
             r.listed(k) & x.is_null(),
-            "a document is in no interaction; unseen_items='rarest', 'skip' or 'zero' says how such documents count",
+            "a document is in no interaction; unseen_items='rarest', 'skip' or 'zero' says "
+            "how such documents count",
             of_label=False,
         )
     return x.fill_null(rarest if unseen_items == "rarest" else 0.0)
 
 
 def mean_of(
-    r: Ranking, x: pl.Expr, rarest: float, k: int | None, unseen_items: UnseenItems, divisor: ListDivisor
+    r: Ranking,
+    x: pl.Expr,
+    rarest: float,
+    k: int | None,
+    unseen_items: UnseenItems,
+    divisor: ListDivisor,
 ) -> pl.Expr:
     """The mean of `x` over the list down to rank `k`."""
     n = length(r, k, divisor)
@@ -65,14 +75,16 @@ def mean_popularity(
     normalize
         True to divide by the number of interactions.
     unseen_items
-        How an item that is in no interaction counts: ``"rarest"`` like the least popular item there can be, which no
-        user had; ``"skip"`` is left out; ``"zero"`` adds 0; ``"error"`` is refused.
+        How an item that is in no interaction counts: ``"rarest"`` like the least popular item there
+        can be, which no user had; ``"skip"`` is left out; ``"zero"`` adds 0; ``"error"`` is
+        refused.
     divisor
         ``"list"`` the length of the list, at most `k`; ``"k"``, also for a shorter list.
 
     Returns
     -------
-    One Float64 per query, from 0 on; null for an empty list. ``on(interactions=...)`` gives the interactions.
+    One Float64 per query, from 0 on; null for an empty list. ``on(interactions=...)`` gives the
+    interactions.
 
     References
     ----------
@@ -99,13 +111,19 @@ def mean_popularity(
     higher_is_better=False,
 )
 def popularity_percentile(
-    r: Ranking, k: int | None = None, *, unseen_items: UnseenItems = "rarest", divisor: ListDivisor = "list"
+    r: Ranking,
+    k: int | None = None,
+    *,
+    unseen_items: UnseenItems = "rarest",
+    divisor: ListDivisor = "list",
 ) -> pl.Expr:
-    r"""Popularity percentile: the mean share of all items that are at most as popular as the recommended ones.
+    r"""Popularity percentile: the mean share of all items that are at most as popular as the
+    recommended ones.
 
     .. math:: \frac{1}{n} \sum_{i=1}^{k} \frac{\mathrm{rank}(p_i)}{M}
 
-    The rank is that by rising popularity among the M items of the interactions; equally popular items share their mean rank.
+    The rank is that by rising popularity among the M items of the interactions; equally popular
+    items share their mean rank.
 
     Parameters
     ----------
@@ -118,7 +136,8 @@ def popularity_percentile(
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null for an empty list. ``on(interactions=...)`` gives the interactions.
+    One Float64 per query, from 0 to 1; null for an empty list. ``on(interactions=...)`` gives the
+    interactions.
 
     References
     ----------
@@ -155,7 +174,8 @@ def tail_share(
     unseen_items: UnseenItems = "rarest",
     divisor: ListDivisor = "list",
 ) -> pl.Expr:
-    r"""Tail share (APLT): the share of the recommended items that are in the long tail, where few interactions are.
+    r"""Tail share (APLT): the share of the recommended items that are in the long tail, where few
+    interactions are.
 
     .. math:: \frac{1}{n} \sum_{i=1}^{k} [p_i < t]
 
@@ -166,11 +186,11 @@ def tail_share(
     k
         Ranks to count; ``None`` counts all.
     head
-        The share of all interactions that the most popular items reach before the tail starts; the item that reaches it
-        is not in the tail.
+        The share of all interactions that the most popular items reach before the tail starts; the
+        item that reaches it is not in the tail.
     tail
-        The share of all items, at least one, that make up the tail, the least popular ones; `head` is not used then
-        (RecBole, with 0.1).
+        The share of all items, at least one, that make up the tail, the least popular ones; `head`
+        is not used then (RecBole, with 0.1).
     unseen_items
         As for ``mean_popularity``; ``"rarest"`` is in the tail.
     divisor
@@ -178,12 +198,13 @@ def tail_share(
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null for an empty list. ``on(interactions=...)`` gives the interactions.
+    One Float64 per query, from 0 to 1; null for an empty list. ``on(interactions=...)`` gives the
+    interactions.
 
     References
     ----------
-    Abdollahpouri et al., Managing popularity bias in recommender systems with personalized re-ranking, FLAIRS 2019;
-    Elliot's ``APLT``, RecBole's ``TailPercentage``.
+    Abdollahpouri et al., Managing popularity bias in recommender systems with personalized
+    re-ranking, FLAIRS 2019; Elliot's ``APLT``, RecBole's ``TailPercentage``.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Query performance prediction: metrics that estimate the quality of a ranking from its scores, without judgments."""
+"""Query performance prediction: metrics that estimate the quality of a ranking from its scores,
+without judgments.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ OF_SCORES: Any = {"labels": False, "adds_up": False, "needs": ("score",)}
 
 
 class _Top:
-    """The scores of the top `k` by how far they are below the greatest, so that neither their size nor one mask takes digits.
+    """The scores of the top `k` by how far they are below the greatest, so that neither their size
+    nor one mask takes digits.
 
     Attributes
     ----------
@@ -63,7 +66,8 @@ def _column(r: Ranking, x: pl.Expr) -> pl.Expr:
 
 @metric(display="NQC", **OF_SCORES)
 def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) -> pl.Expr:
-    r"""Normalised query commitment: the standard deviation of the scores of the top `k` over the score of the collection.
+    r"""Normalised query commitment: the standard deviation of the scores of the top `k` over the
+    score of the collection.
 
     .. math:: \frac{1}{|s_C|} \sqrt{\frac{1}{k} \sum_{i=1}^{k} (s_i - \bar s)^2}
 
@@ -72,17 +76,19 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
     k
         Ranks to look at, usually 100; ``None`` looks at all.
     collection
-        A column with the score of the collection as one document, the same in all rows of a query. ``None`` takes the mean of
-        all scores of the ranking.
+        A column with the score of the collection as one document, the same in all rows of a query.
+        ``None`` takes the mean of all scores of the ranking.
 
     Returns
     -------
-    One Float64 per query, from 0 on; null if the collection's score is 0, null or not finite, nothing was retrieved, or a score
-    that is read is infinite: one of the top `k`, or any if the mean of all is the collection's.
+    One Float64 per query, from 0 on; null if the collection's score is 0, null or not finite,
+    nothing was retrieved, or a score that is read is infinite: one of the top `k`, or any if the
+    mean of all is the collection's.
 
     References
     ----------
-    Shtok, Kurland, Carmel, Raiber and Markovits, Predicting query performance by query-drift estimation, ACM TOIS 30(2), 2012.
+    Shtok, Kurland, Carmel, Raiber and Markovits, Predicting query performance by query-drift
+    estimation, ACM TOIS 30(2), 2012.
 
     Examples
     --------
@@ -92,15 +98,22 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
     0.5
     """
     top, listed = _Top(r, k), _Top(r, None)
-    of_collection = pl.when(listed.known).then(listed.mean) if collection is None else _column(r, collection)
+    of_collection = (
+        pl.when(listed.known).then(listed.mean) if collection is None else _column(r, collection)
+    )
     return pl.when(top.known & (of_collection != 0)).then(top.deviation / of_collection.abs())
 
 
 @metric(display="WIG", bounds=(None, None), **OF_SCORES)
 def wig(
-    r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None, terms: pl.Expr | None = None
+    r: Ranking,
+    k: int | None = None,
+    *,
+    collection: pl.Expr | None = None,
+    terms: pl.Expr | None = None,
 ) -> pl.Expr:
-    r"""Weighted information gain: how far the scores of the top `k` are above that of the collection.
+    r"""Weighted information gain: how far the scores of the top `k` are above that of the
+    collection.
 
     .. math:: \frac{1}{k \sqrt{|q|}} \sum_{i=1}^{k} (s_i - s_C)
 
@@ -115,8 +128,8 @@ def wig(
 
     Returns
     -------
-    One Float64 per query; null if nothing was retrieved, a score that is read is infinite, as for :func:`nqc`, or the number of
-    terms is not above 0.
+    One Float64 per query; null if nothing was retrieved, a score that is read is infinite, as for
+    :func:`nqc`, or the number of terms is not above 0.
 
     References
     ----------
@@ -131,7 +144,9 @@ def wig(
     """
     top, listed = _Top(r, k), _Top(r, None)
     if collection is None:
-        found: pl.Expr = pl.when(listed.known).then(listed.unit * listed.mean_below - top.unit * top.mean_below)
+        found: pl.Expr = pl.when(listed.known).then(
+            listed.unit * listed.mean_below - top.unit * top.mean_below
+        )
     else:
         found = top.mean - _column(r, collection)
     if terms is not None:
@@ -153,7 +168,8 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 on; null if nothing was retrieved, or a score of the top `k` is infinite.
+    One Float64 per query, from 0 on; null if nothing was retrieved, or a score of the top `k` is
+    infinite.
 
     References
     ----------

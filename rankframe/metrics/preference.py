@@ -20,10 +20,12 @@ NEGLIGIBLE = 1e-18
 def compatibility(
     r: Ranking, *, p: Annotated[float, Range(above=0, most=0.9999)] = 0.95, normalize: bool = True
 ) -> pl.Expr:
-    r"""Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest to it.
+    r"""Compatibility: the rank-biased overlap of the ranking with the ideal ranking that is nearest
+    to it.
 
-    The ideal ranking has the documents with a label above 0 by falling label, those with equal labels in their order in
-    the ranking. The overlap at depth i is the number of documents in the top i of both, over i, with weight p^(i - 1).
+    The ideal ranking has the documents with a label above 0 by falling label, those with equal
+    labels in their order in the ranking. The overlap at depth i is the number of documents in the
+    top i of both, over i, with weight p^(i - 1).
 
     .. math:: \frac{\sum_{i \ge 1} p^{\,i-1} o_i / i}{\sum_{i \ge 1} p^{\,i-1} \min(i, m) / i}
 
@@ -34,13 +36,13 @@ def compatibility(
     p
         The persistence, above 0 and up to 0.9999: the larger, the more lower ranks count.
     normalize
-        Divide by the overlap of the ideal ranking with itself, so that the best ranking has 1 for any number of
-        documents.
+        Divide by the overlap of the ideal ranking with itself, so that the best ranking has 1 for
+        any number of documents.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; 0 without a label above 0. The sum is over infinitely many depths; ir_measures
-    stops where both rankings end, and orders tied labels by score only.
+    One Float64 per query, from 0 to 1; 0 without a label above 0. The sum is over infinitely many
+    depths; ir_measures stops where both rankings end, and orders tied labels by score only.
 
     References
     ----------
@@ -63,5 +65,7 @@ def compatibility(
     if not normalize:
         return (1 - p) * found
     n = r.whole(wanted.cast(pl.Float64))
-    best: pl.Expr = table(running(from_depth))(n.clip(upper_bound=len(from_depth)))  # all of them at the top
+    best: pl.Expr = table(running(from_depth))(
+        n.clip(upper_bound=len(from_depth))
+    )  # all of them at the top
     return found / best

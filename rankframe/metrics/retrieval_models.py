@@ -1,4 +1,6 @@
-"""Benchmarks of retrieval models: documents that nobody judged, and instructions that change what is relevant."""
+"""Benchmarks of retrieval models: documents that nobody judged, and instructions that change what
+is relevant.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,11 @@ __all__ = ["hole", "p_mrr"]
 
 @metric(display="Hole", bounds=(0, 1), higher_is_better=False, labels=False, needs=("items",))
 def hole(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""Hole: the share of the top `k` that has no judgment for any query, and so cannot count as relevant.
+    r"""Hole: the share of the top `k` that has no judgment for any query, and so cannot count as
+    relevant.
 
-    ``on(items=...)`` lists the documents that have one; :func:`rankframe.metrics.trec.unjudged` is the share without a
-    judgment for their own query.
+    ``on(items=...)`` lists the documents that have one; :func:`rankframe.metrics.trec.unjudged` is
+    the share without a judgment for their own query.
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} [d_i \notin J]
 
@@ -24,7 +27,8 @@ def hole(r: Ranking, k: int | None = None) -> pl.Expr:
     Parameters
     ----------
     k
-        Ranks to count, and the divisor even where fewer were retrieved; ``None`` counts all, and divides by their number.
+        Ranks to count, and the divisor even where fewer were retrieved; ``None`` counts all, and
+        divides by their number.
 
     Returns
     -------
@@ -32,8 +36,8 @@ def hole(r: Ranking, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    Thakur, Reimers, Rücklé, Srivastava and Gurevych, BEIR: a heterogeneous benchmark for zero-shot evaluation of information
-    retrieval models, NeurIPS 2021; BEIR's and MTEB's ``Hole``.
+    Thakur, Reimers, Rücklé, Srivastava and Gurevych, BEIR: a heterogeneous benchmark for zero-shot
+    evaluation of information retrieval models, NeurIPS 2021; BEIR's and MTEB's ``Hole``.
 
     Examples
     --------
@@ -47,15 +51,18 @@ def hole(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("p-mrr", "pmrr", display="p-MRR", bounds=(-1, 1), adds_up=False, needs=("base",))
 def p_mrr(r: Ranking) -> pl.Expr:
-    r"""p-MRR: how far documents fall that an instruction has made non-relevant, from -1 for a rise to 1 for a fall.
+    r"""p-MRR: how far documents fall that an instruction has made non-relevant, from -1 for a rise
+    to 1 for a fall.
 
-    The table's labels mark these documents, from ``relevant`` on, ``on(base=...)`` has the scores without the instruction, and
-    the ranker's own scores are those with it. Equal scores stand as ``on(ties=...)`` says, in both rankings.
+    The table's labels mark these documents, from ``relevant`` on, ``on(base=...)`` has the scores
+    without the instruction, and the ranker's own scores are those with it. Equal scores stand as
+    ``on(ties=...)`` says, in both rankings.
 
-    .. math:: \frac{1}{R} \sum_d \begin{cases} 1 - a_d / b_d & \text{if } b_d > a_d \\ b_d / a_d - 1 & \text{otherwise} \end{cases}
+    .. math:: \frac{1}{R} \sum_d \begin{cases} 1 - a_d / b_d & \text{if } b_d > a_d \\ b_d / a_d - 1
+    & \text{otherwise} \end{cases}
 
-    Here `a` is the rank of document d without the instruction, and `b` the one with it; a document that is not retrieved is
-    below all others. ``on(depth=...)`` cuts both rankings.
+    Here `a` is the rank of document d without the instruction, and `b` the one with it; a document
+    that is not retrieved is below all others. ``on(depth=...)`` cuts both rankings.
 
     Returns
     -------
@@ -63,8 +70,8 @@ def p_mrr(r: Ranking) -> pl.Expr:
 
     References
     ----------
-    Weller, Chang, MacAvaney, Lo, Cohan, Van Durme, Lawrie and Soldaini, FollowIR: evaluating and teaching information
-    retrieval models to follow instructions, NAACL 2025; MTEB's ``p-MRR``.
+    Weller, Chang, MacAvaney, Lo, Cohan, Van Durme, Lawrie and Soldaini, FollowIR: evaluating and
+    teaching information retrieval models to follow instructions, NAACL 2025; MTEB's ``p-MRR``.
 
     Examples
     --------

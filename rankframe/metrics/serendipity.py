@@ -38,33 +38,37 @@ def serendipity(
 ) -> pl.Expr:
     r"""Serendipity: how far the relevant items of the list are from what was to be expected.
 
-    .. math:: \frac{1}{n} \sum_{i=1}^{k} r_i \max\left(\frac{N + 1 - i}{N} - \frac{N + 1 - m_i}{N}, 0\right)
+    .. math:: \frac{1}{n} \sum_{i=1}^{k} r_i \max\left(\frac{N + 1 - i}{N} - \frac{N + 1 - m_i}{N},
+    0\right)
 
-    N is the number of items of the catalog, which ``on(items=...)`` gives, and m an item's rank by falling popularity, which
-    equally popular items share.
+    N is the number of items of the catalog, which ``on(items=...)`` gives, and m an item's rank by
+    falling popularity, which equally popular items share.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     against
-        ``"popularity"``, the formula above (RecTools): the second fraction is 0 for an item in no interaction.
-        ``"co_occurrence"`` (recommenders): the mean of 1 minus the mean cosine of the item and those that the user had,
-        by the sets of their users. ``"features"`` (Evidently): 1 minus the sum over the list of that cosine by features,
-        which may fall below 0; a frame ``on(items=...)`` gives the columns of ``on(features=...)``.
+        ``"popularity"``, the formula above (RecTools): the second fraction is 0 for an item in no
+        interaction. ``"co_occurrence"`` (recommenders): the mean of 1 minus the mean cosine of the
+        item and those that the user had, by the sets of their users. ``"features"`` (Evidently): 1
+        minus the sum over the list of that cosine by features, which may fall below 0; a frame
+        ``on(items=...)`` gives the columns of ``on(features=...)``.
     relevance
         False to count all items of the list, whatever their labels.
     divisor
-        ``"list"`` the length of the list, at most `k`; ``"k"``, also for a shorter list. Not used for ``"features"``.
+        ``"list"`` the length of the list, at most `k`; ``"k"``, also for a shorter list. Not used
+        for ``"features"``.
 
     Returns
     -------
-    One Float64 per query, up to 1; null for an empty list, and for a user without interactions unless against popularity.
-    ``on(interactions=...)`` gives the interactions.
+    One Float64 per query, up to 1; null for an empty list, and for a user without interactions
+    unless against popularity. ``on(interactions=...)`` gives the interactions.
 
     References
     ----------
-    RecTools' ``Serendipity``; recommenders' ``user_serendipity``; Evidently's ``SerendipityMetric``.
+    RecTools' ``Serendipity``; recommenders' ``user_serendipity``; Evidently's
+    ``SerendipityMetric``.
 
     Examples
     --------
@@ -107,27 +111,32 @@ def calibration(
     weight: RankWeight = "equal",
     unit: Literal["nats", "bits"] = "nats",
 ) -> pl.Expr:
-    r"""Calibration error: how the categories of the list differ from those of the items that the user had.
+    r"""Calibration error: how the categories of the list differ from those of the items that the
+    user had.
 
     .. math:: \sum_c p_c \ln \frac{p_c}{(1 - \alpha) q_c + \alpha p_c}
 
-    p and q are the shares of category c in the user's interactions and in the list; an item's categories share its weight.
-    ``on(category=...)`` names the categories, which a frame ``on(items=...)`` has for the items of ``on(interactions=...)``.
+    p and q are the shares of category c in the user's interactions and in the list; an item's
+    categories share its weight. ``on(category=...)`` names the categories, which a frame
+    ``on(items=...)`` has for the items of ``on(interactions=...)``.
 
     Parameters
     ----------
     k
         Ranks to count; ``None`` counts all.
     alpha
-        The share of p that is mixed into q, so that a category that the list lacks gives no infinite value.
+        The share of p that is mixed into q, so that a category that the list lacks gives no
+        infinite value.
     weight
-        The weight of rank i in q: ``"equal"``; ``"log2"``, 1 / log2(i + 1); or a number p between 0 and 1, p^(i - 1).
+        The weight of rank i in q: ``"equal"``; ``"log2"``, 1 / log2(i + 1); or a number p between 0
+        and 1, p^(i - 1).
     unit
         ``"nats"`` or ``"bits"``.
 
     Returns
     -------
-    One Float64 per query, from 0 on, 0 at best; null for a list without categories, or a user without any.
+    One Float64 per query, from 0 on, 0 at best; null for a list without categories, or a user
+    without any.
 
     References
     ----------

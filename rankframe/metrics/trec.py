@@ -51,10 +51,17 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
 
 
 @metric(
-    "unj", text="unj", display="Unjudged", bounds=(0, 1), higher_is_better=False, judging="monotone", from_clicks="same"
+    "unj",
+    text="unj",
+    display="Unjudged",
+    bounds=(0, 1),
+    higher_is_better=False,
+    judging="monotone",
+    from_clicks="same",
 )
 def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
-    r"""The share of unjudged documents in the top `k`; the divisor is `k` even where fewer were retrieved.
+    r"""The share of unjudged documents in the top `k`; the divisor is `k` even where fewer were
+    retrieved.
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} u_i
 
@@ -83,7 +90,8 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
 
 @metric("Rprec_mult", display="Rprec mult", bounds=(0, 1), judging="threshold", gains_only=True)
 def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)]) -> pl.Expr:
-    r"""Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are relevant.
+    r"""Precision at a multiple of R: at rank floor(multiple x R + 0.9), where R documents are
+    relevant.
 
     .. math:: \frac{h_m}{m}, \quad m = \lfloor \mathrm{multiple} \cdot R + 0.9 \rfloor
 
@@ -134,14 +142,16 @@ def utility(
     Parameters
     ----------
     relevant_retrieved
-        The worth of each relevant document that was retrieved; like the others from -1e100 to 1e100.
+        The worth of each relevant document that was retrieved; like the others from -1e100 to
+        1e100.
     nonrelevant_retrieved
         The worth of each other document that was retrieved, judged or not.
     relevant_missed
         The worth of each relevant document that was not retrieved.
     nonrelevant_missed
-        The worth of each other document of the collection that was not retrieved; ``on(collection_size=...)`` sets
-        the size of the collection; without it the size is 0, as in trec_eval.
+        The worth of each other document of the collection that was not retrieved;
+        ``on(collection_size=...)`` sets the size of the collection; without it the size is 0, as in
+        trec_eval.
 
     Returns
     -------
@@ -159,7 +169,11 @@ def utility(
     >>> found["utility"].item(), found["utility(relevant_retrieved=2)"].item()
     (1.0, 3.0)
     """
-    hits, n, relevant = r.whole(pl.when(r.retrieved).then(r.relevant).otherwise(0.0)), r.n_retrieved, r.n_relevant
+    hits, n, relevant = (
+        r.whole(pl.when(r.retrieved).then(r.relevant).otherwise(0.0)),
+        r.n_retrieved,
+        r.n_relevant,
+    )
     rest = (r.collection_size or 0) + hits - n - relevant
     return (
         relevant_retrieved * hits
@@ -171,7 +185,8 @@ def utility(
 
 @metric(bounds=(None, None), adds_up=False, judging="threshold", gains_only=True)
 def yaap(r: Ranking) -> pl.Expr:
-    r"""Yet another average precision: ln((1 + S) / (1 + R - S)), S the sum of the precisions at relevant documents.
+    r"""Yet another average precision: ln((1 + S) / (1 + R - S)), S the sum of the precisions at
+    relevant documents.
 
     .. math:: \ln \frac{1 + S}{1 + R - S}, \quad S = \sum_{i=1}^{n} r_i \frac{h_i}{i}
 
@@ -196,7 +211,8 @@ def yaap(r: Ranking) -> pl.Expr:
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone", from_clicks="same")
 def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
-    r"""The most that judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
+    r"""The most that judging the unjudged documents, and all below the ranking, could add to
+    rank-biased precision.
 
     It is 0 if every retrieved document is judged, although further documents could follow.
 
@@ -224,21 +240,24 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     """
     r.need_every_rank()
     below = pl.lit(float(p)) ** r.n_retrieved
-    residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * (p ** (r.rank - 1))).otherwise(0.0))
+    residual = below + (1 - p) * r.whole(
+        pl.when(r.retrieved).then(r.unjudged * (p ** (r.rank - 1))).otherwise(0.0)
+    )
     some = r.count(r.retrieved & ~r.judged) > 0
     return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
 
 
 @metric("gmap", display="GM-MAP", **GEOMETRIC)
 def gm_map(r: Ranking) -> pl.Expr:
-    r"""Average precision, but at least 0.00001, so that its geometric mean over the queries is above 0.
+    r"""Average precision, but at least 0.00001, so that its geometric mean over the queries is
+    above 0.
 
     .. math:: \max(\mathrm{AP}, 0.00001)
 
     Returns
     -------
-    One Float64 per query, from 0.00001 to 1, of which ``summarize`` takes the geometric mean; pytrec_eval returns the
-    logarithm.
+    One Float64 per query, from 0.00001 to 1, of which ``summarize`` takes the geometric mean;
+    pytrec_eval returns the logarithm.
 
     References
     ----------
@@ -282,7 +301,8 @@ def gm_bpref(r: Ranking) -> pl.Expr:
 def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> pl.Expr:
     """The labels of the top `k` as one letter each, in rank order.
 
-    A digit is the label, ``>`` a label above 9, ``-`` a document without a label, ``.`` one with a negative label.
+    A digit is the label, ``>`` a label above 9, ``-`` a document without a label, ``.`` one with a
+    negative label.
 
     Parameters
     ----------
@@ -304,13 +324,18 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     >>> df.rank.metrics.relstring()["relstring"].item()
     '1->'
     """
-    # Thirteen letters at a time are digits of one float until there is one per query, as texts are slow.
+    # Thirteen letters at a time are digits of one float until there is one per query, as texts are
+    # slow.
     digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
     number = 1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit)
     shown, place = [], pl.when(r.retrieved).then(r.rows.place)  # tied documents may have one rank
     for first in range(1, k + 1, 13):
         last = min(first + 12, k)
-        digits = pl.when(place.is_between(first, last)).then(number * (16.0 ** (last - place))).otherwise(0.0)
+        digits = (
+            pl.when(place.is_between(first, last))
+            .then(number * (16.0 ** (last - place)))
+            .otherwise(0.0)
+        )
         for rank in range(first, last + 1):
             at = ((r.whole(digits) / 16.0 ** (last - rank)).floor() % 16).cast(pl.Int64)
             shown.append(pl.when(at > 0).then(pl.lit("0123456789>.-").str.slice(at - 1, 1)))
@@ -319,7 +344,8 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
 
 @metric("binG", display="binG", bounds=(0, 1), judging="threshold", gains_only=True)
 def bin_g(r: Ranking) -> pl.Expr:
-    r"""binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not relevant).
+    r"""binG: the mean over the relevant documents of 1 / log2(2 + documents above that are not
+    relevant).
 
     .. math:: \frac{1}{R} \sum_{i=1}^{n} \frac{r_i}{\log_2(2 + i - h_i)}
 
@@ -345,10 +371,12 @@ def bin_g(r: Ranking) -> pl.Expr:
 def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     r"""G: each gain discounted by the gain that was missed down to its rank.
 
-    The gain at rank i is divided by log2(2 + cost - gain), with cost and gain summed down to i; the cost of a rank is
-    the ideal ranking's gain there, but at least 1. The sum over the ranks is divided by the ideal ranking's gain.
+    The gain at rank i is divided by log2(2 + cost - gain), with cost and gain summed down to i; the
+    cost of a rank is the ideal ranking's gain there, but at least 1. The sum over the ranks is
+    divided by the ideal ranking's gain.
 
-    .. math:: \frac{1}{\sum_i g^*_i} \sum_{i=1}^{n} \frac{g_i}{\log_2\left(2 + \sum_{j=1}^{i} (\max(g^*_j, 1) - g_j)\right)}
+    .. math:: \frac{1}{\sum_i g^*_i} \sum_{i=1}^{n} \frac{g_i}{\log_2\left(2 + \sum_{j=1}^{i}
+    (\max(g^*_j, 1) - g_j)\right)}
 
     Parameters
     ----------
@@ -378,9 +406,11 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 @metric("ndcg_rel", display="nDCG-rel", bounds=(0, 1))
 def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
-    r"""NDCG averaged over the ranks of the documents with gain; those not retrieved count as at the last rank.
+    r"""NDCG averaged over the ranks of the documents with gain; those not retrieved count as at the
+    last rank.
 
-    .. math:: \frac{1}{m} \left(\sum_{i=1}^{n} [g_i > 0] \, \mathrm{nDCG}@i + (m - m_n) \, \mathrm{nDCG}\right)
+    .. math:: \frac{1}{m} \left(\sum_{i=1}^{n} [g_i > 0] \, \mathrm{nDCG}@i + (m - m_n) \,
+    \mathrm{nDCG}\right)
 
     Of `m` documents with gain, `m_n` were retrieved.
 
@@ -416,7 +446,8 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     r"""Rndcg: nDCG averaged over the ranks at which the ideal ranking's gain falls.
 
-    If the ranking goes on for more than one document after the ideal ranking's last gain, its end counts as well.
+    If the ranking goes on for more than one document after the ideal ranking's last gain, its end
+    counts as well.
 
     .. math:: \frac{1}{|F|} \sum_{i \in F} \mathrm{nDCG}@i, \quad F = \{i : g^*_i > g^*_{i+1}\}
 
@@ -443,9 +474,14 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     ndcg, last = _down_the_ranks(r, gain)
     level = r.ideal(gain).gain(gain)
     falls = level > r.below(level, 0.0)
-    at_falls, n_falls = r.whole(pl.when(falls).then(ndcg).otherwise(0.0)), r.whole(falls.cast(pl.Float64))
+    at_falls, n_falls = (
+        r.whole(pl.when(falls).then(ndcg).otherwise(0.0)),
+        r.whole(falls.cast(pl.Float64)),
+    )
     longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
-    mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))
+    mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (
+        n_falls + longer.cast(pl.Float64)
+    )
     return pl.when(r.n_relevant > 0).then(mean).otherwise(0.0)
 
 

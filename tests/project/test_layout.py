@@ -14,6 +14,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import rankframe
+from scripts.sentences import of_code
 from tests.support.each import each
 
 PACKAGE = Path(rankframe.__file__).parent
@@ -77,14 +78,10 @@ def test_every_folder_and_public_module_has_its_floor() -> None:
     assert sorted(FLOORS) == sorted({room(module) for module in MODULES} - {"_verbs/__init__"})
 
 
-def test_no_room_of_verbs_has_more_than_2000_lines() -> None:
-    lines = {
-        name: sum(
-            path.read_text("utf-8").count("\n") for path in (PACKAGE / "_verbs" / name).iterdir() if path.is_file()
-        )
-        for name in ROOMS
-    }
-    assert {name: count for name, count in lines.items() if count > 2_000} == {}
+def test_no_folder_holds_more_than_15_percent_of_the_packages_tokens() -> None:
+    folders = {path.parent for path in PATHS}
+    tokens = {folder: sum(of_code(path).tokens for path in folder.glob("*.py")) for folder in folders}
+    assert [folder for folder, count in tokens.items() if count > 0.15 * sum(tokens.values())] == []
 
 
 def test_imports_between_folders_run_one_way() -> None:

@@ -1,1 +1,3 @@
-"""The audit of a number: the tools' conventions, a published value, and what runs have in common."""
+"""The audit of a number: the tools' conventions, a published value, and what runs have in
+common.
+"""

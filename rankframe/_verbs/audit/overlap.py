@@ -1,4 +1,6 @@
-"""What fusing several runs may gain: the overlap of their rankings, and the best run of each query."""
+"""What fusing several runs may gain: the overlap of their rankings, and the best run of each
+query.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ from ..._catalog.registry import AGREEMENTS, METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import LARGEST, measure, needs_largest_label
 from ..._results.columns import grid, schema
-from ..._results.grid import Cell, Grid, Record, estimated, intervals_of, left_out, queries_of, records
+from ..._results.grid import (
+    Cell,
+    Grid,
+    Record,
+    estimated,
+    intervals_of,
+    left_out,
+    queries_of,
+    records,
+)
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, best_of, quoted
 from ..._support.floats import Booleans, Floats, Integers, np
@@ -54,14 +65,16 @@ class Overlap(Result[R_co]):
     Attributes
     ----------
     table
-        A row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both, over k),
-        ``jaccard`` (that number over the number of documents in the top k of either) and ``rbo`` (rank-biased overlap of
-        the whole rankings, with a persistence of 0.9), all Float64 from 0 to 1: the means over the queries for which
-        either run retrieves a document; and the number of these, ``n_queries`` (UInt32).
+        A row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top
+        k of both, over k), ``jaccard`` (that number over the number of documents in the top k of
+        either) and ``rbo`` (rank-biased overlap of the whole rankings, with a persistence of 0.9),
+        all Float64 from 0 to 1: the means over the queries for which either run retrieves a
+        document; and the number of these, ``n_queries`` (UInt32).
     runs
-        A row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many of them no
-        other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and ``only_relevant``, which
-        are null if the table has no labels; all UInt32.
+        A row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``,
+        and how many of them no other run has in its top k, ``only``; the same of relevant
+        documents, ``relevant`` and ``only_relevant``, which are null if the table has no labels;
+        all UInt32.
     settings
         How it was computed: the cutoff, the runs, the policies, the versions.
     """
@@ -71,7 +84,9 @@ class Overlap(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """The pairs of runs with the largest and the least overlap, and the documents of each run alone."""
+        """The pairs of runs with the largest and the least overlap, and the documents of each run
+        alone.
+        """
         pairs = [row for row in records(self.table) if row["jaccard"] is not None]
         if not pairs:
             return ["No run has a document"]
@@ -79,7 +94,10 @@ class Overlap(Result[R_co]):
         share = f"of the documents{self._top} of either"
         common = f"{_both(most, quotes)} have {_share(most)} {share} in common"
         if len(pairs) > 1:
-            common = f"{_both(most, quotes)} have most in common, {_share(most)} {share}, and {_both(least, quotes)} least, {_share(least)}"
+            common = (
+                f"{_both(most, quotes)} have most in common, {_share(most)} {share}, and "
+                f"{_both(least, quotes)} least, {_share(least)}"
+            )
         runs = records(self.runs)
         judged = all(row["relevant"] is not None for row in runs)
         kind, counted = ("Relevant documents", "only_relevant") if judged else ("Documents", "only")
@@ -90,7 +108,10 @@ class Overlap(Result[R_co]):
         """The figures of pairs of runs and of single runs."""
         pairs, runs, k = records(self.table), records(self.runs), self.settings["k"]
         over = "the length of the longer ranking" if k is None else k
-        note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run; rbo: rank-biased overlap of the whole rankings."
+        note = (
+            f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: "
+            "over those of either run; rbo: rank-biased overlap of the whole rankings."
+        )
         names = ("retrieved", "only", "relevant", "only_relevant")
         counts = [name for name in names if any(row[name] is not None for row in runs)]
         own = f"Documents{self._top} over all queries; only: those that no other run has there."
@@ -113,20 +134,23 @@ def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]
     runs, run
         The runs, as for :meth:`fuse`.
     k
-        How many documents of each ranking count, except for rank-biased overlap; ``None`` counts all.
+        How many documents of each ranking count, except for rank-biased overlap; ``None`` counts
+        all.
 
     Returns
     -------
-    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. Of a LazyFrame
-    only sums over the queries are held in memory.
+    An object that shows the result in two sentences and two tables, which are frames of the
+    caller's kind. Of a LazyFrame only sums over the queries are held in memory.
 
-    - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both,
-      over k), ``jaccard`` (over the number in the top k of either) and ``rbo`` (rank-biased overlap of the whole rankings
-      with a persistence of 0.9), all Float64 from 0 to 1, the means over the queries for which either run retrieves a
-      document, null if there is none; and the number of these queries, ``n_queries`` (UInt32).
-    - ``runs`` has a row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many
-      of these no other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and
-      ``only_relevant``, null if the table has no labels; all UInt32.
+    - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents
+      in the top k of both, over k), ``jaccard`` (over the number in the top k of either) and
+      ``rbo`` (rank-biased overlap of the whole rankings with a persistence of 0.9), all Float64
+      from 0 to 1, the means over the queries for which either run retrieves a document, null if
+      there is none; and the number of these queries, ``n_queries`` (UInt32).
+    - ``runs`` has a row per run: ``run``; how many documents its top k hold over all queries,
+      ``retrieved``, and how many of these no other run has in its top k, ``only``; the same of
+      relevant documents, ``relevant`` and ``only_relevant``, null if the table has no labels; all
+      UInt32.
     - ``settings`` is a dictionary of how it was computed.
 
     Ranks follow the tie rule.
@@ -155,7 +179,10 @@ def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]
     chosen = runs_of(options).required()
     names = two_or_more(names_of_runs(table, chosen))
     found = table.by_parts(OverlapOfPart(chosen, tuple(names), k))
-    of_pairs, of_runs = found.filter(pl.col("other").is_not_null()), found.filter(pl.col("other").is_null())
+    of_pairs, of_runs = (
+        found.filter(pl.col("other").is_not_null()),
+        found.filter(pl.col("other").is_null()),
+    )
     order = [pl.col(name).cast(pl.Enum(names)) for name in ("run", "other")]
     n, means = pl.col("n_queries").sum(), ["overlap", "jaccard", "rbo"]
     sums = pl.when(n > 0).then(pl.col(means).sum() / n)
@@ -167,7 +194,9 @@ def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]
 
 @dataclass(frozen=True)
 class OverlapOfPart:
-    """The overlap of runs in a part: a row per pair, with sums over its queries, and one per run, which counts documents."""
+    """The overlap of runs in a part: a row per pair, with sums over its queries, and one per run,
+    which counts documents.
+    """
 
     runs: Runs
     names: tuple[str, ...]
@@ -175,11 +204,16 @@ class OverlapOfPart:
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         setup, names, k = part.setup, self.names, self.k
-        entries = entries_of(part.rows, setup, self.runs, names, depth=setup.policies.depth, absent=False)
+        entries = entries_of(
+            part.rows, setup, self.runs, names, depth=setup.policies.depth, absent=False
+        )
         ranks = _ranks(entries)
         top = ranks < (math.inf if k is None else k + 1)
         pairs = combinations(range(len(names)), 2)
-        rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
+        rows = [
+            (names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k))
+            for a, b in pairs
+        ]
         of_pairs = pl.DataFrame(rows, schema=PAIRS, orient="row")
         return pl.concat([of_pairs, _of_runs(entries, top, names, setup)], how="diagonal")
 
@@ -195,16 +229,24 @@ def _ranks(entries: Entries) -> Floats:
 def _in_common(
     query: Integers, ranks: Floats, top: Booleans, pair: tuple[int, int], k: int | None
 ) -> tuple[float, float, float, int]:
-    """Of two runs, the sums over queries: overlap, Jaccard index and rank-biased overlap; and the number of queries."""
+    """Of two runs, the sums over queries: overlap, Jaccard index and rank-biased overlap; and the
+    number of queries.
+    """
     one, other = pair
-    scores = {name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)}
+    scores = {
+        name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)
+    }
     rows = pl.DataFrame({"query": query, "document": np.arange(len(query)), **scores})
-    rows = rows.with_columns(pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores)
+    rows = rows.with_columns(
+        pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores
+    )
     rows = rows.filter(pl.any_horizontal(pl.col(*scores).is_not_null()))
     calls = call_of(AGREEMENTS["overlap"], (), {"k": k}), call_of(AGREEMENTS["rbo"], (), {})
     of_rows = Setup(Roles(query=("query",), doc="document", score="one"))
     values = call_of_verb(agreement, "other", *calls).on(in_memory(rows, of_rows))
-    common, either = (np.bincount(query[x]) for x in (top[:, one] & top[:, other], top[:, one] | top[:, other]))
+    common, either = (
+        np.bincount(query[x]) for x in (top[:, one] & top[:, other], top[:, one] | top[:, other])
+    )
     shared = np.pad(common, (0, len(either) - len(common)))[either > 0] / either[either > 0]
     overlap, rbo = (float(values[call.text].sum()) for call in calls)
     return overlap, float(shared.sum()), rbo, values.height
@@ -217,7 +259,9 @@ def _of_runs(entries: Entries, top: Booleans, names: Sequence[str], setup: Setup
     if label in entries.documents.columns:
         require_number(entries.documents.schema, label, "label")
         relevant = pl.col(label).cast(pl.Float64) >= setup.policies.relevant
-        counts += _counts(top[entries.documents.select(relevant.fill_null(False)).to_series().to_numpy()])
+        counts += _counts(
+            top[entries.documents.select(relevant.fill_null(False)).to_series().to_numpy()]
+        )
     else:
         counts += [[None] * len(names)] * 2
     return pl.DataFrame(dict(zip(OF_RUNS, counts, strict=True)), schema=OF_RUNS)
@@ -245,7 +289,8 @@ TABLE = {
     "metric": "metric", "run": "baseline", "mean": "baseline_mean", "oracle": "mean", "gain": "difference",
     "ci_low": "ci_low", "ci_high": "ci_high", "interval": "interval", "better": "wins", "n_queries": "n_queries",
 }  # fmt: skip
-"""The columns of the table, by the names that a comparison with each run as the baseline gives them."""
+"""The columns of the table, by the names that a comparison with each run as the baseline gives
+them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -255,14 +300,17 @@ class Oracle(Result[R_co]):
     Attributes
     ----------
     table
-        A row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle`` (the mean of
-        the best run of each query, over the queries where the run has a value), ``gain`` (the oracle less the run), its
-        interval from ``ci_low`` to ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how
-        many have a value, ``n_queries`` (UInt32).
+        A row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and
+        ``oracle`` (the mean of the best run of each query, over the queries where the run has a
+        value), ``gain`` (the oracle less the run), its interval from ``ci_low`` to ``ci_high``, all
+        Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``,
+        and how many have a value, ``n_queries`` (UInt32).
     per_query
-        A row per run and query, of the runs, the fusion and the oracle: the query, ``run``, and a column per metric.
+        A row per run and query, of the runs, the fusion and the oracle: the query, ``run``, and a
+        column per metric.
     settings
-        How it was computed: the metrics, the runs, the fusion, the interval, the policies, the versions.
+        How it was computed: the metrics, the runs, the fusion, the interval, the policies, the
+        versions.
     """
 
     table: R_co
@@ -270,7 +318,9 @@ class Oracle(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
+        """The gain of the best run of each query over the best single run and over the fusion: a
+        sentence per metric.
+        """
         rows, fusion = records(self.table), self.settings["fusion"]
         lines = []
         for metric in self.settings["metrics"]:
@@ -280,7 +330,10 @@ class Oracle(Result[R_co]):
                 lines.append(f"No query has a value of {metric}")
                 continue
             best = best_of(single)
-            over = [f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best single run"]
+            over = [
+                f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best "
+                "single run"
+            ]
             fused = (estimated(row, "gain").line for row in own if row["run"] == fusion)
             over += [f"{gain} over the fusion {quoted(fusion, quotes)}" for gain in fused]
             says = f"{metric} would be {best['oracle']:.3f} with the best run of each query"
@@ -290,10 +343,23 @@ class Oracle(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and run."""
         rows = records(self.table)
-        note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
+        note = (
+            "oracle: each query's best run, which only the labels tell; gain: the oracle less "
+            "the run; better: on how many queries. "
+        )
         note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
         notes = (note, *left_out(self, rows, most))
-        return [grid(self, rows, ("metric", "run"), "mean oracle gain better", notes, most, cells={"better": of_all})]
+        return [
+            grid(
+                self,
+                rows,
+                ("metric", "run"),
+                "mean oracle gain better",
+                notes,
+                most,
+                cells={"better": of_all},
+            )
+        ]
 
 
 def of_all(row: Record, name: str) -> Cell:
@@ -312,8 +378,8 @@ def oracle(
 ) -> Oracle[R]:
     """The gain of choosing the best run for each query, over each single run and over a fusion.
 
-    The oracle knows the labels, so no rule that chooses one run for each query has a higher mean. A fusion, which mixes
-    the documents of the runs, may have a higher mean.
+    The oracle knows the labels, so no rule that chooses one run for each query has a higher mean. A
+    fusion, which mixes the documents of the runs, may have a higher mean.
 
     Parameters
     ----------
@@ -322,7 +388,8 @@ def oracle(
     runs, run
         The runs, as for :meth:`fuse`.
     fusion
-        The method that fuses them, with its options, or a trained one, as for :meth:`fuse`; ``None`` for no fusion.
+        The method that fuses them, with its options, or a trained one, as for :meth:`fuse`;
+        ``None`` for no fusion.
     ci
         The confidence of the interval of each gain.
     interval, weights, resamples, seed, progress
@@ -332,20 +399,21 @@ def oracle(
 
     Returns
     -------
-    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. Of a
-    LazyFrame only the values per query are held in memory.
+    An object that shows the result in a sentence per metric and a table; its tables are frames of
+    the caller's kind. Of a LazyFrame only the values per query are held in memory.
 
-    - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
-      (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
-      run; at most 0 for metrics where less is better, except over a fusion), its interval from ``ci_low`` to
-      ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how many queries have a value,
-      ``n_queries`` (UInt32).
-    - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the query, ``run``, and a
-      Float64 column per metric.
+    - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the
+      run) and ``oracle`` (the mean of each query's best run, over the queries where the run has a
+      value), ``gain`` (the oracle less the run; at most 0 for metrics where less is better, except
+      over a fusion), its interval from ``ci_low`` to ``ci_high``, all Float64, and its kind,
+      ``interval``; on how many queries the oracle is better, ``better``, and how many queries have
+      a value, ``n_queries`` (UInt32).
+    - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the
+      query, ``run``, and a Float64 column per metric.
     - ``settings`` is a dictionary of how it was computed.
 
-    The intervals are those of :meth:`compare`. There are no p-values: the oracle is never worse than a run that it
-    chooses from.
+    The intervals are those of :meth:`compare`. There are no p-values: the oracle is never worse
+    than a run that it chooses from.
 
     Raises
     ------
@@ -393,8 +461,12 @@ def _best(values: Floats, calls: Sequence[Call]) -> Floats:
 def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
     """The values, with one more run."""
     if name in found.runs:
-        raise InvalidOption(f"a run has the name {name!r}, which names a row of the result; rename the run")
-    return replace(found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]]))
+        raise InvalidOption(
+            f"a run has the name {name!r}, which names a row of the result; rename the run"
+        )
+    return replace(
+        found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]])
+    )
 
 
 @dataclass(frozen=True)
@@ -410,7 +482,12 @@ class FusedValues:
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         rows = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
         fused = fuse(rows, self.fusion, runs=self.runs.scores or None, run=self.runs.column)
-        return measure(fused, setup_of_fused(part.setup, self.runs), *self.calls, largest_label=self.largest_label)
+        return measure(
+            fused,
+            setup_of_fused(part.setup, self.runs),
+            *self.calls,
+            largest_label=self.largest_label,
+        )
 
 
 def setup_of_fused(setup: Setup, runs: Runs) -> Setup:
@@ -418,9 +495,14 @@ def setup_of_fused(setup: Setup, runs: Runs) -> Setup:
     return runs.queries(setup).changed(score=SCORE, ascending=False)
 
 
-def _of_fusion(table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues) -> Floats:
+def _of_fusion(
+    table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues
+) -> Floats:
     """The values of the fused run for the same queries; NaN where it has none."""
-    of_fused, schema = setup_of_fused(table.setup, design.runs), {**table.rows.schema, SCORE: pl.Float64()}
+    of_fused, schema = (
+        setup_of_fused(table.setup, design.runs),
+        {**table.rows.schema, SCORE: pl.Float64()},
+    )
     work = FusedValues(fusion, design.runs, tuple(found.runs), found.calls)
     if table.parts is not None and needs_largest_label(of_fused, pl.Schema(schema), found.calls):
         labels = table.by_parts(replace(work, calls=[LARGEST]))[LARGEST.text]

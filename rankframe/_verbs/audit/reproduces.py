@@ -1,4 +1,6 @@
-"""How far runs reproduce original ones: the order of documents, the values per query, and the effect of the better run."""
+"""How far runs reproduce original ones: the order of documents, the values per query, and the
+effect of the better run.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ Original: TypeAlias = Mapping[Column, Column]
 Taus: TypeAlias = list[pl.Series]
 
 TABLE = schema(
-    "metric run original mean original_mean ktu rmse effect_ratio delta_relative_improvement p_value n_queries"
+    "metric run original mean original_mean ktu rmse effect_ratio delta_relative_improvement "
+    "p_value n_queries"
 )
 
 """The figures of reproduction, and their names on top of a column."""
@@ -53,8 +56,9 @@ class Reproduction(Result[R_co]):
     table
         A row per metric and reproduced run, with the columns that :meth:`reproduces` lists.
     per_query
-        A row per reproduced run and query: the query, ``run``, ``original``, ``ktu`` (Float64; null for fewer than two common
-        ranks), and per metric the value of the run less that of the original.
+        A row per reproduced run and query: the query, ``run``, ``original``, ``ktu`` (Float64; null
+        for fewer than two common ranks), and per metric the value of the run less that of the
+        original.
     settings
         How it was computed.
     """
@@ -68,7 +72,9 @@ class Reproduction(Result[R_co]):
         lines = []
         for row in records(self.table):
             names = " against ".join(quoted(row[name], quotes) for name in ("run", "original"))
-            mean, original, rmse = (number(row[name], 3) for name in ("mean", "original_mean", "rmse"))
+            mean, original, rmse = (
+                number(row[name], 3) for name in ("mean", "original_mean", "rmse")
+            )
             p = "" if row["p_value"] is None else f", {p_of(row['p_value'], adjusted=False)}"
             lines.append(f"{names} on {row['metric']}: {mean} for {original}, RMSE {rmse}{p}")
         return lines
@@ -77,14 +83,30 @@ class Reproduction(Result[R_co]):
         """A row per metric and run."""
         rows = records(self.table)
         figures = "original_mean mean ktu rmse effect_ratio delta_relative_improvement p_value"
-        note = f"Over {queries_of(rows)}. KTU: Kendall's tau of both rankings of a query. A run that is reproduced has a KTU and "
+        note = (
+            f"Over {queries_of(rows)}. KTU: Kendall's tau of both rankings of a query. A run that "
+            "is reproduced has a KTU and "
+        )
         note += "an effect ratio of 1, an RMSE and a delta of the relative improvement (RI) of 0."
-        return [grid(self, rows, ("metric", "run", "original"), figures, (note, *left_out(self, rows, most)), most)]
+        return [
+            grid(
+                self,
+                rows,
+                ("metric", "run", "original"),
+                figures,
+                (note, *left_out(self, rows, most)),
+                most,
+            )
+        ]
 
 
 def _runs(original: Mapping[str, str], runs: TheRuns | None = None, run: str | None = None) -> Runs:
     """The runs of a call; by default the columns that `original` names."""
-    names = None if runs is not None or run is not None else [*dict.fromkeys([*original.values(), *original])]
+    names = (
+        None
+        if runs is not None or run is not None
+        else [*dict.fromkeys([*original.values(), *original])]
+    )
     return Runs.of(names if runs is None else runs, run)
 
 
@@ -97,49 +119,57 @@ def reproduces(
     union: Union = "ranked",
     **options: Unpack[OfSameQueries],
 ) -> Reproduction[R]:
-    """How far runs reproduce original ones on the same queries: order, values per query, effect and test, as in repro_eval.
+    """How far runs reproduce original ones on the same queries: order, values per query, effect and
+    test, as in repro_eval.
 
     Parameters
     ----------
     *metrics
         Texts and functions, as for :meth:`evaluate`.
     original
-        The original of each reproduced run, the baseline first: ``{"new_bm25": "bm25", "new_ltr": "ltr"}``.
+        The original of each reproduced run, the baseline first: ``{"new_bm25": "bm25", "new_ltr":
+        "ltr"}``.
     runs, run, missing
-        Where the runs are, as for :meth:`compare`. Without `runs` and `run`, they are the columns of scores in `original`.
+        Where the runs are, as for :meth:`compare`. Without `runs` and `run`, they are the columns
+        of scores in `original`.
     k
-        How many documents of each ranking count for Kendall's tau; ``None`` counts all, repro_eval the first 1,000.
+        How many documents of each ranking count for Kendall's tau; ``None`` counts all, repro_eval
+        the first 1,000.
     union
-        The order of the union of documents for Kendall's tau: ``"ranked"``, that of the original ranking, then of other documents
-        of the reproduced one; ``"sorted"``, by document as text, as in repro_eval, whose value changes if documents are renamed.
+        The order of the union of documents for Kendall's tau: ``"ranked"``, that of the original
+        ranking, then of other documents of the reproduced one; ``"sorted"``, by document as text,
+        as in repro_eval, whose value changes if documents are renamed.
 
     Returns
     -------
-    A :class:`rankframe.results.Reproduction`, whose ``table`` and ``per_query`` are frames of the caller's kind. A LazyFrame is
-    collected first. ``table`` has a row per metric and reproduced run: ``metric``, ``run``, ``original``, and as Float64
+    A :class:`rankframe.results.Reproduction`, whose ``table`` and ``per_query`` are frames of the
+    caller's kind. A LazyFrame is collected first. ``table`` has a row per metric and reproduced
+    run: ``metric``, ``run``, ``original``, and as Float64
 
     - ``mean`` and ``original_mean``;
-    - ``ktu``: Kendall's tau union, the mean over queries of Kendall's tau between the numbers that the documents at each rank of both
-      rankings have in the union of documents; 1 for the same documents in the same order. A longer ranking is cut;
+    - ``ktu``: Kendall's tau union, the mean over queries of Kendall's tau between the numbers that
+      the documents at each rank of both rankings have in the union of documents; 1 for the same
+      documents in the same order. A longer ranking is cut;
     - ``rmse``: the root of the mean squared difference of the values per query, 0 for equal values;
-    - ``effect_ratio``: the mean gain of the run over the reproduced baseline, over that of the originals; 1 for the same gain; null for
-      the baseline;
-    - ``delta_relative_improvement``: the relative gain of the originals' means less that of the reproduced; 0 for the same; null for the
-      baseline;
-    - ``p_value``: that of the paired t-test of the values per query against the original's; small if they differ;
+    - ``effect_ratio``: the mean gain of the run over the reproduced baseline, over that of the
+      originals; 1 for the same gain; null for the baseline;
+    - ``delta_relative_improvement``: the relative gain of the originals' means less that of the
+      reproduced; 0 for the same; null for the baseline;
+    - ``p_value``: that of the paired t-test of the values per query against the original's; small
+      if they differ;
 
     and ``n_queries`` (UInt32). Needs SciPy.
 
     Raises
     ------
     InvalidOption
-        If `original` names a run that is not there, or a run as its own original; if a metric has a geometric mean, or one of
-        ratios of clicks.
+        If `original` names a run that is not there, or a run as its own original; if a metric has a
+        geometric mean, or one of ratios of clicks.
 
     References
     ----------
-    T. Breuer, N. Ferro, N. Fuhr, M. Maistro, T. Sakai, P. Schaer, I. Soboroff (2020), How to measure the reproducibility of
-    system-oriented IR experiments, SIGIR.
+    T. Breuer, N. Ferro, N. Fuhr, M. Maistro, T. Sakai, P. Schaer, I. Soboroff (2020), How to
+    measure the reproducibility of system-oriented IR experiments, SIGIR.
 
     Examples
     --------
@@ -154,7 +184,9 @@ def reproduces(
     """
     chosen, example = runs_of(options), "reproduces('ndcg@10', original={'new': 'old'})"
     calls = refuse_geometric(averaged(metrics, example, table.setup))
-    found = paired_values(table, calls, Design(chosen, None, (), None, options.get("missing", "error")))
+    found = paired_values(
+        table, calls, Design(chosen, None, (), None, options.get("missing", "error"))
+    )
     for name, of in original.items():
         if not {name, of} <= {*found.runs} or name == of:
             says = f": {name!r} and {of!r} are to be two of the runs, {', '.join(found.runs)}"
@@ -164,18 +196,24 @@ def reproduces(
     rows, per_query = [], []
     for i, call in enumerate(calls):
         for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
-            both = found.values[[*pair, *pairs[0]], :, i]  # the run, its original, and those of the baseline
+            both = found.values[
+                [*pair, *pairs[0]], :, i
+            ]  # the run, its original, and those of the baseline
             figures = effects(both[:, ~np.isnan(both).any(axis=0)], is_baseline=pair == pairs[0])
             rows.append((call.text, new, old, *figures[:2], order.mean(), *figures[2:]))
     for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
         d = found.rows({"run": new, "original": old}, differences(*found.values[[*reversed(pair)]]))
         per_query.append(d.insert_column(len(found.query) + 2, order))
     of_table = table_in(rows, TABLE)
-    return Reproduction(table.give(of_table), table.give(pl.concat(per_query)), {"runs": found.runs})
+    return Reproduction(
+        table.give(of_table), table.give(pl.concat(per_query)), {"runs": found.runs}
+    )
 
 
 def effects(values: Floats, *, is_baseline: bool) -> tuple[float, ...]:
-    """The figures of a run after those of its order, from the values of the run, its original, the baseline and its original."""
+    """The figures of a run after those of its order, from the values of the run, its original, the
+    baseline and its original.
+    """
     if not values.size:
         return (*[np.nan] * 6, 0)
     d, means = differences(values[1], values[0]), values.mean(axis=1)
@@ -187,28 +225,45 @@ def effects(values: Floats, *, is_baseline: bool) -> tuple[float, ...]:
 
 
 def orders_of(
-    table: Table[Any], runs: Runs, found: PairedValues, original: Original, k: int | None, union: Union
+    table: Table[Any],
+    runs: Runs,
+    found: PairedValues,
+    original: Original,
+    k: int | None,
+    union: Union,
 ) -> Taus:
     """Kendall's tau union of each query, for each reproduced run."""
     frame, setup, query = table.rows, table.setup, found.query
     doc = setup.roles.doc_in(frame.columns)
     if doc is None:
-        raise InvalidOption("reproduces compares rankings by document; name the column that holds it: ", on(doc=...))
+        raise InvalidOption(
+            "reproduces compares rankings by document; name the column that holds it: ", on(doc=...)
+        )
     rows = frame.select(*dict.fromkeys([*runs.key, *query]), pl.col(doc).alias("#doc"))
     ranked = runs.each(frame, setup, lambda run: rows.hstack(ranks_of(frame, run, "#rank")))
     ranked = ranked.filter(pl.col("#rank") <= (k or pl.col("#rank").max()))
     taus = []
     for pair in original.items():
         new, old = (ranked.filter(pl.col(RUN) == run).drop(RUN) for run in pair)
-        both = old.join(new, on=[*query, "#doc"], how="full", coalesce=True, nulls_equal=True, suffix="#new")
-        order = [pl.col("#doc").cast(pl.String)] if union == "sorted" else [pl.col("#rank"), pl.col("#rank#new")]
+        both = old.join(
+            new, on=[*query, "#doc"], how="full", coalesce=True, nulls_equal=True, suffix="#new"
+        )
+        order = (
+            [pl.col("#doc").cast(pl.String)]
+            if union == "sorted"
+            else [pl.col("#rank"), pl.col("#rank#new")]
+        )
         both = both.sort(order, nulls_last=True)
         place = pl.int_range(pl.len()).over(query)
-        in_order = {at: pl.col("#place").sort_by(at, nulls_last=True) for at in ("#rank", "#rank#new")}
+        in_order = {
+            at: pl.col("#place").sort_by(at, nulls_last=True) for at in ("#rank", "#rank#new")
+        }
         lists = (x.head(pl.col(at).count()).alias(at) for at, x in in_order.items())
         of_query = both.with_columns(place.alias("#place")).group_by(query).agg(*lists)
         tau = [kendall_union(*row) for row in of_query.select("#rank", "#rank#new").iter_rows()]
         values = of_query.select(*query, pl.Series("ktu", tau, pl.Float64).fill_nan(None))
         own = found.queries.select(query)
-        taus.append(own.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")["ktu"])
+        taus.append(
+            own.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")["ktu"]
+        )
     return taus

@@ -1,4 +1,6 @@
-"""The number that each tool prints for a table, the choices that change it, and the tool behind a number."""
+"""The number that each tool prints for a table, the choices that change it, and the tool behind a
+number.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,18 @@ from ..._table.conventions import CONVENTIONS, Convention, Otherwise
 from ..._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from ..._table.setup import Setup, refuse_bounds
 from ..._table.table import R, Table, in_memory
-from ...errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Verbatim, asked_as, on, option, worded
+from ...errors import (
+    Code,
+    InvalidData,
+    InvalidOption,
+    RankframeError,
+    Spelling,
+    Verbatim,
+    asked_as,
+    on,
+    option,
+    worded,
+)
 from ..call.declaration import call_of_verb, verb
 from ..items.catalog import catalog
 from ..items.item_tables import Unknown
@@ -119,7 +132,8 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
     "tied": {...: "a pair with equal scores counts {}"},
 }
-"""The effect of each value of an option, as a clause; ``...`` stands for any other value, which takes the place of {}."""
+"""The effect of each value of an option, as a clause; ``...`` stands for any other value, which
+takes the place of {}."""
 
 
 def in_words(name: str, value: object, shown: str) -> str:
@@ -154,12 +168,13 @@ class Conventions(Result[R_co]):
     Attributes
     ----------
     table
-        A row per tool that has the metric, or another number under its name, rankframe first: ``tool``; ``value``, the
-        tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or ``says``);
-        ``metric``, the text of the metric as computed, null if the tool has another formula; ``differs_by``, the tool's
-        settings that change the value; ``note``, behaviour that no setting reproduces; and ``says``, the settings, or the
-        other formula, in words. With `observed` the rows are sorted by closeness, ``difference`` is the value less the
-        observed number, and ``says`` is a sentence about the value.
+        A row per tool that has the metric, or another number under its name, rankframe first:
+        ``tool``; ``value``, the tool's mean over queries (Float64; null if it cannot be reproduced,
+        with the reason in ``note`` or ``says``); ``metric``, the text of the metric as computed,
+        null if the tool has another formula; ``differs_by``, the tool's settings that change the
+        value; ``note``, behaviour that no setting reproduces; and ``says``, the settings, or the
+        other formula, in words. With `observed` the rows are sorted by closeness, ``difference`` is
+        the value less the observed number, and ``says`` is a sentence about the value.
     settings
         The metric, the observed number, the policies, the versions.
     """
@@ -171,7 +186,11 @@ class Conventions(Result[R_co]):
         """How many values the tools print; of an observed number, who prints it."""
         rows = records(self.table)
         if self.settings["observed"] is not None:
-            return [row["says"] for row in rows if row["tool"] in (OURS, ONE_CHOICE) or row["difference"] == 0]
+            return [
+                row["says"]
+                for row in rows
+                if row["tool"] in (OURS, ONE_CHOICE) or row["difference"] == 0
+            ]
         values = [value for value, _ in by_value(rows)]
         if len(values) == 1:
             return [f"All tools here print the same {self.settings['metric']}"]
@@ -182,12 +201,18 @@ class Conventions(Result[R_co]):
         """A row per value: the tools that print it, and why it is another one than rankframe's."""
         rows = records(self.table)
         body = [
-            (*numbers({"value": value}, "value", digits=DIGITS), Cell(reasons_of(tools)), Cell(tools_in(tools)))
+            (
+                *numbers({"value": value}, "value", digits=DIGITS),
+                Cell(reasons_of(tools)),
+                Cell(tools_in(tools)),
+            )
             for value, tools in by_value(rows)
         ]
         unknown = ", ".join(row["tool"] for row in rows if row["value"] is None)
         notes = [f"Not known here: {unknown}."] if unknown else []
-        return [Grid((), ("value",), body, (*notes, *left_out(self, [], None)), ("because", "tools"))]
+        return [
+            Grid((), ("value",), body, (*notes, *left_out(self, [], None)), ("because", "tools"))
+        ]
 
 
 DIGITS = 4
@@ -221,24 +246,29 @@ def reasons_of(rows: Sequence[Record]) -> str:
 
 
 @verb(gives="whole")
-def conventions(table: Table[R], metric: str, observed: float | str | None = None) -> Conventions[R]:
-    """The value that each tool would print for this table, and the settings of the tool that cause the difference.
+def conventions(
+    table: Table[R], metric: str, observed: float | str | None = None
+) -> Conventions[R]:
+    """The value that each tool would print for this table, and the settings of the tool that cause
+    the difference.
 
     Parameters
     ----------
     metric
-        A text, as ``"ndcg@10"``, or of a metric of the whole table, as ``"coverage@10"``; the catalog and past interactions
-        are those of ``on(items=..., interactions=...)``.
+        A text, as ``"ndcg@10"``, or of a metric of the whole table, as ``"coverage@10"``; the
+        catalog and past interactions are those of ``on(items=..., interactions=...)``.
     observed
-        A number that another tool printed, a mean over queries: the rows then show which tool prints it. A value
-        matches if it rounds to the digits given; write the number as a text to keep a last zero, as ``"0.80"``.
+        A number that another tool printed, a mean over queries: the rows then show which tool
+        prints it. A value matches if it rounds to the digits given; write the number as a text to
+        keep a last zero, as ``"0.80"``.
 
     Returns
     -------
-    A :class:`rankframe.results.Conventions`, which prints a row per value, with the tools that print it and why. Its
-    ``table`` has a row per tool. If neither rankframe nor any tool gives an `observed` number, each row with the tool
-    ``one choice`` changes a single policy, or a single option of the metric, so that it does; if no such change exists,
-    ``says`` in the row of rankframe tells this. A LazyFrame is collected first.
+    A :class:`rankframe.results.Conventions`, which prints a row per value, with the tools that
+    print it and why. Its ``table`` has a row per tool. If neither rankframe nor any tool gives an
+    `observed` number, each row with the tool ``one choice`` changes a single policy, or a single
+    option of the metric, so that it does; if no such change exists, ``says`` in the row of
+    rankframe tells this. A LazyFrame is collected first.
 
     Raises
     ------
@@ -274,7 +304,9 @@ def conventions(table: Table[R], metric: str, observed: float | str | None = Non
 
 
 def explained(text: str) -> pl.DataFrame:
-    """One row per tool that has the metric: all choices in which the tool differs from the defaults, without a table."""
+    """One row per tool that has the metric: all choices in which the tool differs from the
+    defaults, without a table.
+    """
     call, setup = _only(text), Setup()
     rows = [Row(OURS, None, call.text, (), call.metric.doc.partition("\n")[0])]
     for tool, convention, other in _meant(call):
@@ -307,9 +339,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Row:
-    """The answer of a tool: the number, the metric as computed, the choices that change the number, and a note.
+    """The answer of a tool: the number, the metric as computed, the choices that change the number,
+    and a note.
 
-    For a tool with another formula under the metric's name, `metric` is None, and `formula` describes it.
+    For a tool with another formula under the metric's name, `metric` is None, and `formula`
+    describes it.
     """
 
     tool: str
@@ -332,7 +366,10 @@ class Row:
 
 def _table(rows: Sequence[Row], says: Sequence[str]) -> pl.DataFrame:
     """A row per tool, and what it says."""
-    found = ((row.tool, row.value, row.metric, row.differs_by, row.note, x) for row, x in zip(rows, says, strict=True))
+    found = (
+        (row.tool, row.value, row.metric, row.differs_by, row.note, x)
+        for row, x in zip(rows, says, strict=True)
+    )
     return pl.DataFrame([*found], SCHEMA, orient="row")
 
 
@@ -361,10 +398,14 @@ class _Numbers:
                 value = other.value(_Values(self, replace(theirs, convention=None)))
             except RankframeError as error:
                 note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
-        return Row(tool, None if value is None or math.isnan(value) else value, None, (), note, other.says)
+        return Row(
+            tool, None if value is None or math.isnan(value) else value, None, (), note, other.says
+        )
 
     def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
-        """The number that a tool with this setup and call prints, with the choices that change it."""
+        """The number that a tool with this setup and call prints, with the choices that change
+        it.
+        """
         try:
             here = self.value(setup, call)
         except RankframeError as error:  # such as tied scores under a rule of the tool that we lack
@@ -373,29 +414,55 @@ class _Numbers:
             note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
             return Row(tool, None, call.text, (), note)
         choices = list(_choices(setup, call, self.setup, self.call))
-        matter = [choice for choice, ours in choices if not _same(here, self._without(setup, call, choice, ours))]
+        matter = [
+            choice
+            for choice, ours in choices
+            if not _same(here, self._without(setup, call, choice, ours))
+        ]
         if not matter and tool != OURS and not _same(here, self._without(self.setup, self.call)):
             matter = [choice for choice, _ in choices]  # several choices make the same difference
         return Row(tool, here, call.text, tuple(matter), note)
 
-    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: object = None) -> float | None:
-        """The value with our choice in place of the tool's; NaN if it does not go with the other choices."""
+    def _without(
+        self, setup: Setup, call: Call, choice: Choice | None = None, ours: object = None
+    ) -> float | None:
+        """The value with our choice in place of the tool's; NaN if it does not go with the other
+        choices.
+        """
         try:
             return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
         except RankframeError:
             return math.nan
 
     def single_choices(self) -> Iterator[Row]:
-        """The number that each single choice gives: another word of an option, or a number that a tool uses."""
+        """The number that each single choice gives: another word of an option, or a number that a
+        tool uses.
+        """
         name = self.call.metric.name
-        sets = [x for tool in CONVENTIONS.values() for x in (tool.policies, tool.metrics.get(name, {}))]
+        sets = [
+            x for tool in CONVENTIONS.values() for x in (tool.policies, tool.metrics.get(name, {}))
+        ]
         settings = [setting for some in sets for setting in some.items()]
         label = self.setup.roles.label
-        labels = self.table[label].drop_nulls().unique().sort().to_list() if label in self.table.columns else []
-        settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
+        labels = (
+            self.table[label].drop_nulls().unique().sort().to_list()
+            if label in self.table.columns
+            else []
+        )
+        settings += [
+            ("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS
+        ]
         for name, policy in declared(Policies).items():
-            settings += [(name, value) for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))]
-        settings += [(name, word) for name, kind in self.call.metric.kinds.items() if kind for word in kind.words]
+            settings += [
+                (name, value)
+                for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))
+            ]
+        settings += [
+            (name, word)
+            for name, kind in self.call.metric.kinds.items()
+            if kind
+            for word in kind.words
+        ]
         settings += [("k", None)] if "k" in self.call.metric.parameters else []
         for name, value in dict.fromkeys(settings):
             if (name, value) == ("unjudged", "bounds"):
@@ -403,7 +470,9 @@ class _Numbers:
             with suppress(RankframeError):  # the choice may exclude another one
                 setup, call = _with(self.setup, self.call, name, value)
                 if (setup, call) != (self.setup, self.call):
-                    yield Row(ONE_CHOICE, self.value(setup, call), call.text, (Choice(name, value),), "")
+                    yield Row(
+                        ONE_CHOICE, self.value(setup, call), call.text, (Choice(name, value),), ""
+                    )
 
 
 @dataclass(frozen=True)
@@ -419,7 +488,9 @@ class _Values:
         past, roles = self.setup.background.interactions, self.setup.roles
         doc = roles.doc_in(self.numbers.table.columns)
         if past is None or doc is None:
-            raise InvalidOption("it reads past interactions; give them, as ", on(interactions=Verbatim("train")))
+            raise InvalidOption(
+                "it reads past interactions; give them, as ", on(interactions=Verbatim("train"))
+            )
         return past.named(roles.query, doc).counts[doc]
 
     @property
@@ -433,13 +504,19 @@ class _Values:
         return self.numbers.call
 
     def of(self, text: str, items: object = None, **options: object) -> float:
-        """The value of a metric at the call's cutoff, with options that no text holds; NaN if undefined."""
+        """The value of a metric at the call's cutoff, with options that no text holds; NaN if
+        undefined.
+        """
         (call,) = _named(text)
         k = self.call.arguments.get("k")
         call = call_of(call.metric, (), {**call.arguments, "k": k, **options}, call.relevant)
         table, setup = self.numbers.table, self.setup
         known = self.numbers.value
-        value = known(setup, call) if items is None else of_table(table, setup.on(items=items), call, "drop")
+        value = (
+            known(setup, call)
+            if items is None
+            else of_table(table, setup.on(items=items), call, "drop")
+        )
         return math.nan if value is None else value
 
 
@@ -450,7 +527,9 @@ def mean_of(table: pl.DataFrame, setup: Setup, call: Call) -> float | None:
     return value
 
 
-def of_table(table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "error") -> float | None:
+def of_table(
+    table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "error"
+) -> float | None:
     """The value of a metric of the whole table."""
     found = call_of_verb(catalog, call, ci=None, unknown_items=unknown).on(in_memory(table, setup))
     value: float | None = found["value"].item()
@@ -482,14 +561,18 @@ def _meant(call: Call) -> Iterator[tuple[str, Convention, Otherwise | None]]:
             yield tool, convention, convention.otherwise.get(name)
 
 
-def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, object]]:
+def _choices(
+    setup: Setup, call: Call, ours: Setup, our_call: Call
+) -> Iterator[tuple[Choice, object]]:
     """Each choice in which a setup and a call differ from ours, with our value in its place."""
     for name in declared(Policies):
         chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
         if chosen != our_choice:
             yield Choice(name, chosen), our_choice
     for name, parameter in call.metric.parameters.items():
-        chosen, our_choice = (dict(x.options).get(name, parameter.default) for x in (call, our_call))
+        chosen, our_choice = (
+            dict(x.options).get(name, parameter.default) for x in (call, our_call)
+        )
         if chosen != our_choice:
             yield Choice(name, chosen), our_choice
 
@@ -525,7 +608,9 @@ def _sentences(rows: list[Row], seen: Seen) -> Iterator[str]:
 
 
 def _same(a: float | None, b: float | None) -> bool:
-    return a is b or (a is not None and b is not None and math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12))
+    return a is b or (
+        a is not None and b is not None and math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+    )
 
 
 def short(choice: object) -> str:
@@ -560,7 +645,9 @@ class Seen:
             number = Decimal("NaN")
         if not number.is_finite():
             says = " is no number; give the one that was printed, with its digits, as "
-            raise InvalidOption(option(observed=given), says, Code("observed=0.81", command="--observed 0.81"))
+            raise InvalidOption(
+                option(observed=given), says, Code("observed=0.81", command="--observed 0.81")
+            )
         return cls(number)
 
     @property
@@ -574,10 +661,14 @@ class Seen:
         return Decimal(1).scaleb(int(self.number.as_tuple().exponent))
 
     def matches(self, value: float | None) -> bool:
-        """Whether a value, rounded to the digits given, is this number; a half may be rounded up or down."""
+        """Whether a value, rounded to the digits given, is this number; a half may be rounded up or
+        down.
+        """
         if value is None or not math.isfinite(value):
             return False
-        return abs(Decimal(value) - self.number) <= self.unit / 2 + abs(self.number) * Decimal(NOISE)
+        return abs(Decimal(value) - self.number) <= self.unit / 2 + abs(self.number) * Decimal(
+            NOISE
+        )
 
     def like(self, value: float | None) -> str:
         """A value rounded to the same digits."""

@@ -1,4 +1,6 @@
-"""Verbs: functions of a table in memory, whose signature and declaration every front reads; and calls of them."""
+"""Verbs: functions of a table in memory, whose signature and declaration every front reads; and
+calls of them.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,18 @@ X = TypeVar("X")
 Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "whole"]
 """The shape of a verb's result.
 
-``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``subset``: some of the
-caller's rows, in their order; the verb's first argument is a second table. ``document``: retrieved or judged rows by query
-and rank, with the columns that the table carries. ``list``: new rows, query by query. ``join``: the rows of two tables; the
-verb's first argument is the second table. ``table``: a new table. ``whole``: whatever the verb makes of the whole table,
-whose frames it gives in the caller's kind; a LazyFrame is collected first, unless the verb takes it by parts.
+``query``: one row per query. ``row``: the caller's rows, in their order, with further columns.
+``subset``: some of the caller's rows, in their order; the verb's first argument is a second table.
+``document``: retrieved or judged rows by query and rank, with the columns that the table carries.
+``list``: new rows, query by query. ``join``: the rows of two tables; the verb's first argument is
+the second table. ``table``: a new table. ``whole``: whatever the verb makes of the whole table,
+whose frames it gives in the caller's kind; a LazyFrame is collected first, unless the verb takes it
+by parts.
 """
 
 WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "list", "join"])
-"""Shapes of verbs that work query by query: a part with whole queries gives a part of the result."""
+"""Shapes of verbs that work query by query: a part with whole queries gives a part of the
+result."""
 
 
 class Mergeable(Protocol):
@@ -90,13 +95,15 @@ class Verb:
     gives
         The shape of its result.
     labels
-        Whether it reads labels for more than the order. A function decides it for the verb's metrics.
+        Whether it reads labels for more than the order. A function decides it for the verb's
+        metrics.
     scores
         Whether it reads scores.
     among
         The metrics that it takes; None if its requests are read by itself.
     watched
-        Whether its requests are metrics of the table's one run, so that a number which is not what is meant warns.
+        Whether its requests are metrics of the table's one run, so that a number which is not what
+        is meant warns.
     refuses
         Whether it refuses a table in which nothing can be measured, instead of a warning.
     every_column
@@ -106,13 +113,14 @@ class Verb:
     runs
         The runs of a call, from its arguments `runs` and `run` (and `method`).
     by_parts
-        For ``table`` and ``whole``: whether it takes rows only by `Table.by_parts`, and those of some queries by
-        `rows_of_queries`, so that a table need not be in memory.
+        For ``table`` and ``whole``: whether it takes rows only by `Table.by_parts`, and those of
+        some queries by `rows_of_queries`, so that a table need not be in memory.
     merges
-        For ``table``: a function that makes its `Mergeable` from the setup, the largest labels of the whole table (or
-        None), and the arguments.
+        For ``table``: a function that makes its `Mergeable` from the setup, the largest labels of
+        the whole table (or None), and the arguments.
     lazily
-        A function of a LazyFrame, the setup and the arguments in place of the verb, which gives a plan.
+        A function of a LazyFrame, the setup and the arguments in place of the verb, which gives a
+        plan.
     """
 
     function: Callable[..., Any]
@@ -154,12 +162,16 @@ class Verb:
         return tuple(name for name in self.parameters if names_columns(self.function, name))
 
     def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> VerbCall:
-        """The call with these arguments, each read by its annotation; its metrics are read, so that workers need no names."""
+        """The call with these arguments, each read by its annotation; its metrics are read, so that
+        workers need no names.
+        """
         signature, kinds = kinds_of(self.function)
         given = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
         del given.arguments["table"]
         for option, value in given.arguments.items():
-            given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
+            given.arguments[option] = (
+                kinds[option].check(option, value) if option in kinds else value
+            )
         given.apply_defaults()
         arguments = dict(given.arguments)
         for name in self.takes_metrics:
@@ -172,16 +184,25 @@ class Verb:
             (metrics,) = self.takes_metrics
             arguments[metrics] = read_requests(arguments[metrics], self.among)
         if "runs" in arguments:
-            arguments["runs"] = self.runs(**{name: arguments[name] for name in _signature(self.runs).parameters})
+            arguments["runs"] = self.runs(
+                **{name: arguments[name] for name in _signature(self.runs).parameters}
+            )
             arguments["run"] = None
         return VerbCall(self, arguments)
 
     @cached_property
     def takes_metrics(self) -> tuple[str, ...]:
         """The parameter of its metrics, or those of one metric each."""
-        several = [name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL and name not in self.reads]
+        several = [
+            name
+            for name, x in self.parameters.items()
+            if x.kind is x.VAR_POSITIONAL and name not in self.reads
+        ]
         original = inspect.unwrap(self.function)
-        hints = ((name, annotation_of(name, x.annotation, original)) for name, x in self.parameters.items())
+        hints = (
+            (name, annotation_of(name, x.annotation, original))
+            for name, x in self.parameters.items()
+        )
         return tuple(several or [name for name, hint in hints if hint == Request])
 
 
@@ -201,7 +222,9 @@ class VerbCall:
     arguments: Mapping[str, Any]
 
     def on(self, table: Table[Any]) -> Any:
-        """The result for a table, of the caller's kind; columns of metrics have names for SQL if the setup is `flat`."""
+        """The result for a table, of the caller's kind; columns of metrics have names for SQL if
+        the setup is `flat`.
+        """
         found = self._run(self.verb.function, table)
         if not isinstance(found, pl.DataFrame):
             return self.recorded(found, table.setup, table.rows)
@@ -210,8 +233,12 @@ class VerbCall:
         return table.give(found)
 
     def recorded(self, found: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
-        """A result with the call among its settings, the policies in effect and the versions of the libraries; a frame as it is."""
-        if not isinstance(found, Result) or "policies" in found.settings:  # compare and gate write them down themselves
+        """A result with the call among its settings, the policies in effect and the versions of the
+        libraries; a frame as it is.
+        """
+        if (
+            not isinstance(found, Result) or "policies" in found.settings
+        ):  # compare and gate write them down themselves
             return found
         policies = setup.followed(rows.collect_schema().names())
         settings = {**self.settings, **found.settings, "policies": policies, "versions": versions()}
@@ -219,7 +246,9 @@ class VerbCall:
 
     @property
     def settings(self) -> dict[str, object]:
-        """The metrics and options of the call, as a result keeps them: without tables, and the runs by their columns."""
+        """The metrics and options of the call, as a result keeps them: without tables, and the runs
+        by their columns.
+        """
         found: dict[str, object] = {}
         if self.requests:
             found["metrics"] = [call.text for call in averaged(self.requests, "")]
@@ -234,13 +263,21 @@ class VerbCall:
 
     def _run(self, function: Any, *first: object) -> Any:
         """The result of a function with the verb's arguments after others."""
-        given = inspect.BoundArguments(_signature(self.verb.function), {"table": None, **self.arguments})
+        given = inspect.BoundArguments(
+            _signature(self.verb.function), {"table": None, **self.arguments}
+        )
         return function(*first, *given.args[1:], **given.kwargs)
 
-    def mergeable(self, setup: Setup, largest_labels: Mapping[str, float] | None = None) -> Mergeable | None:
-        """The object that computes the verb's table in parts; None for a verb that works query by query."""
+    def mergeable(
+        self, setup: Setup, largest_labels: Mapping[str, float] | None = None
+    ) -> Mergeable | None:
+        """The object that computes the verb's table in parts; None for a verb that works query by
+        query.
+        """
         merges = self.verb.merges
-        found: Mergeable | None = None if merges is None else self._run(merges, setup, largest_labels)
+        found: Mergeable | None = (
+            None if merges is None else self._run(merges, setup, largest_labels)
+        )
         return found
 
     def changed(self, **arguments: object) -> VerbCall:
@@ -273,7 +310,9 @@ class VerbCall:
     @property
     def named(self) -> set[str]:
         """The columns that the arguments name."""
-        return {name for parameter in self.verb.reads for name in _names_in(self.arguments[parameter])}
+        return {
+            name for parameter in self.verb.reads for name in _names_in(self.arguments[parameter])
+        }
 
     @property
     def reads_labels(self) -> bool:
@@ -294,7 +333,9 @@ class VerbCall:
         needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
         needed = (needed if self.verb.scores else needed - {setup.roles.score}) | self.named
         needed.update(name for call in self.calls for name in call.columns)
-        needed.update(name for x in self.requests if isinstance(x, pl.Expr) for name in x.meta.root_names())
+        needed.update(
+            name for x in self.requests if isinstance(x, pl.Expr) for name in x.meta.root_names()
+        )
         return needed
 
     def only(self, names: Sequence[str] | None, setup: Setup) -> VerbCall:
@@ -305,7 +346,9 @@ class VerbCall:
         if setup.flat:
             flat = flat_names(name for some in columns.values() for name in some)
             columns = {call: {flat[name] for name in some} for call, some in columns.items()}
-        kept = tuple(x for x in self.requests if isinstance(x, pl.Expr) or not columns[x].isdisjoint(names))
+        kept = tuple(
+            x for x in self.requests if isinstance(x, pl.Expr) or not columns[x].isdisjoint(names)
+        )
         (metrics,) = self.verb.takes_metrics
         return self.changed(**{metrics: kept or (self.requests[0],)})
 
@@ -323,7 +366,9 @@ def with_names(result: Any, setup: Setup, calls: Sequence[Call]) -> Any:
         return result
     flat = flat_names(name for call in calls for name in names_of(setup, call))
     there = {*result.collect_schema()}
-    refuse_names([name for text, name in flat.items() if text in there], there - {*flat}, "the table")
+    refuse_names(
+        [name for text, name in flat.items() if text in there], there - {*flat}, "the table"
+    )
     return result.rename({text: name for text, name in flat.items() if text in there})
 
 
@@ -344,7 +389,9 @@ def verb(*, usual: Mapping[str, object] | None = None, **declared: Any) -> Calla
 def with_options_of(
     other: Callable[Concatenate[Table[Any], P], X],
 ) -> Callable[[Callable[..., X]], Callable[Concatenate[Table[Any], P], X]]:
-    """Give a verb the options of another one, which alone declares them, and its help if it has none."""
+    """Give a verb the options of another one, which alone declares them, and its help if it has
+    none.
+    """
 
     def declare(function: Callable[..., X]) -> Callable[Concatenate[Table[Any], P], X]:
         function.__wrapped__ = other  # type: ignore[attr-defined] # inspect shows its signature
@@ -359,7 +406,10 @@ def verb_of(function: Callable[..., object]) -> Verb:
     try:
         declared: Verb = function.verb  # type: ignore[attr-defined]
     except AttributeError:
-        says = f"{function.__name__} is not declared as a verb, so no front knows the shape of its result"
+        says = (
+            f"{function.__name__} is not declared as a verb, so no front knows the shape of its "
+            "result"
+        )
         raise TypeError(f"{says}; write @verb(gives=...) above it") from None
     return declared
 

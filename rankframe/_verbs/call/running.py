@@ -20,7 +20,16 @@ from ..._support.floats import np
 from ..._support.polars_versions import collected
 from ..._table.background import Items
 from ..._table.check import names_of_figures
-from ..._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, stacked_runs, together, usual_runs
+from ..._table.figures import (
+    Figures,
+    Ranked,
+    begins_of,
+    in_numpy,
+    numbered,
+    stacked_runs,
+    together,
+    usual_runs,
+)
 from ..._table.findings import Finding, Reading, findings_of
 from ..._table.run_and_judgments import runs_in
 from ..._table.runs import Runs
@@ -60,7 +69,9 @@ def absent_values(setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame
     return refuse if naming else None
 
 
-def refuse_absent_values(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> None:
+def refuse_absent_values(
+    frame: pl.DataFrame | pl.LazyFrame, setup: Setup, calls: Sequence[Call]
+) -> None:
     """Refuse a call with an option that names a value which no row of the table has."""
     refuse = absent_values(setup, calls)
     if refuse is not None:
@@ -81,13 +92,16 @@ def _refuse(call: Call, option: str, value: str, name: str, there: Sequence[str]
         return
     more = f" and {len(there) - MOST_VALUES} more" if len(there) > MOST_VALUES else ""
     raise InvalidOption(
-        f"{call.text}: column {name!r} nowhere holds {shown(value)}; write one of its values for {option}: "
+        f"{call.text}: column {name!r} nowhere holds {shown(value)}; write one of its values "
+        f"for {option}: "
         f"{', '.join(map(repr, there[:MOST_VALUES]))}{more}.{did_you_mean(value, there)}"
     )
 
 
 def on_rows(call: VerbCall, table: Table[Any]) -> Any:
-    """The result for rows in memory; a whole table is refused or warned of where its parts may differ from it."""
+    """The result for rows in memory; a whole table is refused or warned of where its parts may
+    differ from it.
+    """
     if table.whole is not None or call.reads_labels is not True:
         return call.on(table)
     if not call.verb.watched:
@@ -109,15 +123,21 @@ Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
 
 
 def slices_of(call: VerbCall, setup: Setup) -> list[str]:
-    """The columns of whose values each is watched by itself: runs, and slices that are columns of the query, or of a gate."""
+    """The columns of whose values each is watched by itself: runs, and slices that are columns of
+    the query, or of a gate.
+    """
     query, by = setup.roles.query, call.arguments.get("by") or ()
     of_runs = runs_in(setup) if len(query) > 1 else ()
     sliced = [by] if isinstance(by, str) else by
-    watched = [name for name in sliced if call.verb.refuses or name in query]  # each slice has a budget
+    watched = [
+        name for name in sliced if call.verb.refuses or name in query
+    ]  # each slice has a budget
     return list(dict.fromkeys([*call.runs.key, *of_runs, *watched]))
 
 
-def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, kept: Kept = lambda *_: None) -> None:
+def watch_runs(
+    frame: pl.DataFrame, setup: Setup, call: VerbCall, kept: Kept = lambda *_: None
+) -> None:
     """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
     slices = slices_of(call, setup)
     with once_each():
@@ -129,7 +149,9 @@ def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, kept: Kept = l
 
 
 def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
-    """The result for a LazyFrame: a plan that computes it when it runs; a verb of the whole table collects it now."""
+    """The result for a LazyFrame: a plan that computes it when it runs; a verb of the whole table
+    collects it now.
+    """
     verb = call.verb
     if verb.lazily is not None:
         return call.recorded(verb.lazily(frame, setup, call), setup, frame)
@@ -159,7 +181,11 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
 def _read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
     """The columns that the call reads."""
     read = _names_read(frame, setup, call)
-    return frame if call.reads_any else frame.select(name for name in frame.collect_schema() if name in read)
+    return (
+        frame
+        if call.reads_any
+        else frame.select(name for name in frame.collect_schema() if name in read)
+    )
 
 
 def _names_read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> set[str]:
@@ -201,7 +227,9 @@ class BatchesOfPlan:
             return work(replace(table, rows=table.rows.drop(ROW_OF_PLAN), places=places))
 
         setup, frame = self.call.runs.queries(self.setup), self.frame.with_row_index(ROW_OF_PLAN)
-        found = _by_query(frame, setup, self.call, of_batch, watched=self.watched, reads=[ROW_OF_PLAN], at=self.at)
+        found = _by_query(
+            frame, setup, self.call, of_batch, watched=self.watched, reads=[ROW_OF_PLAN], at=self.at
+        )
         result = collected(found)
         self.watched = False
         return result
@@ -209,7 +237,9 @@ class BatchesOfPlan:
     def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
         """The rows of the queries, collected."""
         rows = _read(self.frame, self.setup, self.call)
-        rows = rows.join(queries.lazy(), on=queries.columns, how="semi", nulls_equal=True, maintain_order="left")
+        rows = rows.join(
+            queries.lazy(), on=queries.columns, how="semi", nulls_equal=True, maintain_order="left"
+        )
         setups, calls = _needing(self.frame, self.call.runs.queries(self.setup), self.call)
         labels = {x.roles.score: _largest_label(self.frame, x, calls) for x in setups}
         return Table(collected(rows), self.setup, Whole(labels))
@@ -219,8 +249,12 @@ ROW_OF_PLAN = "#row of plan"
 """The column that numbers the rows of a LazyFrame."""
 
 
-def _needing(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> tuple[list[Setup], Sequence[Call]]:
-    """The setups of runs whose values need the largest label of the table, and the metrics of rankings."""
+def _needing(
+    frame: pl.LazyFrame, setup: Setup, call: VerbCall
+) -> tuple[list[Setup], Sequence[Call]]:
+    """The setups of runs whose values need the largest label of the table, and the metrics of
+    rankings.
+    """
     calls = call.calls if call.reads_labels else []
     setups = call.runs.apart(setup, ())[0].values()
     schema = frame.collect_schema()
@@ -257,7 +291,10 @@ def _by_query(
         slices = slices_of(call, setup) if verb.by_parts else ()
         watches: list[Watching] = []
         for x in setups:
-            watches += [OfSlices(x, calls, slices, at, refuses=verb.refuses), TopGrade(x, calls, at)]
+            watches += [
+                OfSlices(x, calls, slices, at, refuses=verb.refuses),
+                TopGrade(x, calls, at),
+            ]
         return Watches(watches, UnjudgedQueries(setup, call, at))
 
     read, at = _names_read(frame, setup, call), at or calling_line()
@@ -279,7 +316,13 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     ranked, is_plain = setup_of_largest(setup, rows.collect_schema(), calls)
     if not is_plain:  # policies may leave labels out: rank each query first
         names = ranked.roles.names
-        rows = source(rows, ranked, lambda rows, *_: measure(rows, ranked, LARGEST), "largest_label", reads=names)
+        rows = source(
+            rows,
+            ranked,
+            lambda rows, *_: measure(rows, ranked, LARGEST),
+            "largest_label",
+            reads=names,
+        )
     return largest_in(rows.select(ranked.roles.label if is_plain else LARGEST.text))
 
 
@@ -314,18 +357,22 @@ class Watches:
 
 
 ROWS_OF_SAMPLE = 2**12
-"""The first rows, in which a sign must show before all rows are looked at, since that takes as long as a metric."""
+"""The first rows, in which a sign must show before all rows are looked at, since that takes as long
+as a metric."""
 
 QUERIES_IN_ORDER = 64
 """The fewest queries of the sample, if their rows stand together and are many."""
 
 QUERIES_OF_SAMPLE = 400
 ROWS_NEAR = 2**15
-"""If the rows of a query do not stand together: the queries of the sample, and the first rows in which theirs are looked for."""
+"""If the rows of a query do not stand together: the queries of the sample, and the first rows in
+which theirs are looked for."""
 
 
 class Concern(NamedTuple):
-    """A metric that a finding concerns, and its means under two readings of the table, if that is how it is known."""
+    """A metric that a finding concerns, and its means under two readings of the table, if that is
+    how it is known.
+    """
 
     metric: str
     low: float | None = None
@@ -333,7 +380,8 @@ class Concern(NamedTuple):
 
 
 class Watch:
-    """The findings about a table, or about the parts of one, with whole queries, that change the value of a metric.
+    """The findings about a table, or about the parts of one, with whole queries, that change the
+    value of a metric.
 
     Attributes
     ----------
@@ -356,14 +404,23 @@ class Watch:
         *,
         refuses: bool = False,
     ) -> None:
-        self.setup, self.calls, self.at, self.of = setup, [x for x in calls if x.of_ranking and not x.of_pairs], at, ""
+        self.setup, self.calls, self.at, self.of = (
+            setup,
+            [x for x in calls if x.of_ranking and not x.of_pairs],
+            at,
+            "",
+        )
         self.kept, self.refuses, self.resolved = kept, refuses, setup
-        self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
+        self.waiting: list[
+            pl.DataFrame
+        ] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
         self.last: list[Finding] = []
         self.first_queries: pl.DataFrame | None = None
         self.all_queries = True  # whether these are all
-        self.clear = not self.calls or setup.policies.unjudged == "bounds"  # bounds show what is unknown
+        self.clear = (
+            not self.calls or setup.policies.unjudged == "bounds"
+        )  # bounds show what is unknown
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a table, or at a part of one."""
@@ -379,7 +436,10 @@ class Watch:
             self._look()
         if self.clear or self.first_queries is None:
             return
-        values, of_some = together(self.found), "" if self.all_queries else self._of_some(self.first_queries)
+        values, of_some = (
+            together(self.found),
+            "" if self.all_queries else self._of_some(self.first_queries),
+        )
         for finding in self._held(values):
             concern = self._concern(finding, self.first_queries, values)
             if concern is not None:
@@ -388,7 +448,9 @@ class Watch:
     def _of_some(self, rows: pl.DataFrame) -> str:
         return f" of the first {rows.select(self.setup.roles.query).n_unique():,} queries"
 
-    def _say(self, finding: Finding, concern: Concern, values: Mapping[str, Any], among: str) -> None:
+    def _say(
+        self, finding: Finding, concern: Concern, values: Mapping[str, Any], among: str
+    ) -> None:
         """Warn of a finding, or raise it as an error."""
         says = finding.says(self.resolved, {**values, **concern._asdict(), "among": among})
         concerns = f" (it concerns {concern.metric}{self.of})"
@@ -397,14 +459,20 @@ class Watch:
         warn(says, concerns, kind=finding.name, at=self.at)
 
     def _look(self) -> None:
-        """Compute the figures of the waiting parts if a sample of them shows a sign; enough rows without one clear the table."""
+        """Compute the figures of the waiting parts if a sample of them shows a sign; enough rows
+        without one clear the table.
+        """
         rows = sample = self.waiting[0] if len(self.waiting) == 1 else pl.concat(self.waiting)
         self.waiting = []
-        # the policies that a convention has for the first metric; without a document column, None for it
+        # the policies that a convention has for the first metric; without a document column, None
+        # for it
         resolved, _ = self.setup.resolve(self.calls[0])
         self.resolved = resolved.of_table(rows.columns)
         if rows.height > ROWS_OF_SAMPLE:
-            read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
+            read = {
+                *self.setup.roles.names,
+                *(name for call in self.calls for name in call.columns),
+            }
             read |= {*usual_runs(rows.columns, self.resolved)}
             rows = rows[[name for name in rows.columns if name in read]]
             sample = _sample(rows, self.setup.roles.query)
@@ -425,11 +493,22 @@ class Watch:
         self.all_queries = len(self.found) == 1 and self.first_queries.height == rows.height
 
     def _ranked(self, rows: pl.DataFrame) -> Ranked | None:
-        """The retrieved rows in the plan's order, if it is known, and is that of the scores as given."""
+        """The retrieved rows in the plan's order, if it is known, and is that of the scores as
+        given.
+        """
         order, policies = self.kept(rows, self.resolved), self.resolved.policies
-        if order is None or policies.ascending or policies.drops_first or not in_numpy(order.score.dtype):
+        if (
+            order is None
+            or policies.ascending
+            or policies.drops_first
+            or not in_numpy(order.score.dtype)
+        ):
             return None
-        row, score, n_queries = order.row[::-1], order.score, len(order.first)  # from the worst row up
+        row, score, n_queries = (
+            order.row[::-1],
+            order.score,
+            len(order.first),
+        )  # from the worst row up
         if order.complete:
             return Ranked(row, len(row) - order.ends[:0:-1], score.to_numpy()[row], n_queries)
         row = row[score.is_not_null().to_numpy()[row]]
@@ -437,14 +516,19 @@ class Watch:
         return Ranked(row, first, score.fill_null(0).to_numpy()[row], n_queries)
 
     def _held(self, values: Mapping[str, Any]) -> list[Finding]:
-        """The findings that these figures show, of those with which a number warns, or a gate refuses."""
+        """The findings that these figures show, of those with which a number warns, or a gate
+        refuses.
+        """
         return [
             x
             for x in findings_of(self.resolved)
-            if x.warns_of(self.resolved, values) or (self.refuses and x.stops and x.holds(self.resolved, values))
+            if x.warns_of(self.resolved, values)
+            or (self.refuses and x.stops and x.holds(self.resolved, values))
         ]
 
-    def _concern(self, finding: Finding, rows: pl.DataFrame, found: Mapping[str, Any]) -> Concern | None:
+    def _concern(
+        self, finding: Finding, rows: pl.DataFrame, found: Mapping[str, Any]
+    ) -> Concern | None:
         """The first metric whose value a finding changes, if any."""
         calls = [call for call in self.calls if _may_concern(finding, call)]
         try:
@@ -499,7 +583,9 @@ def watch_slices(
     *,
     refuses: bool = False,
 ) -> None:
-    """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs."""
+    """Warn of a table whose numbers are not what is meant, or of one of its slices, such as
+    runs.
+    """
     watching = OfSlices(setup, calls, by, kept=kept, refuses=refuses)
     watching.see(frame)
     watching.warn()
@@ -527,7 +613,11 @@ class OfSlices:
         if not self.by:
             self._watch(()).see(rows)
             return
-        read = {*self.setup.roles.names, *self.by, *(name for call in self.calls for name in call.columns)}
+        read = {
+            *self.setup.roles.names,
+            *self.by,
+            *(name for call in self.calls for name in call.columns),
+        }
         read |= {*usual_runs(rows.columns, self.setup)}
         rows = rows[[name for name in rows.columns if name in read]]
         for where, part in rows.partition_by(self.by, maintain_order=True, as_dict=True).items():
@@ -537,7 +627,9 @@ class OfSlices:
         """The watch of a slice."""
         if where not in self.watches:
             self.watches[where] = self.new()
-            self.watches[where].of = "".join(f" of {n} {x!r}" for n, x in zip(self.by, where, strict=True))
+            self.watches[where].of = "".join(
+                f" of {n} {x!r}" for n, x in zip(self.by, where, strict=True)
+            )
         return self.watches[where]
 
     def warn(self) -> None:
@@ -547,13 +639,17 @@ class OfSlices:
 
 
 def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
-    """Rows of the first queries of many rows: the first rows, some rows of each long query, or rows that stand apart."""
+    """Rows of the first queries of many rows: the first rows, some rows of each long query, or rows
+    that stand apart.
+    """
     near = numbered(rows.head(ROWS_NEAR), query)
     first = near[:ROWS_OF_SAMPLE]
     ids = np.sort(first)
     runs, queries = (int(np.count_nonzero(x[1:] != x[:-1])) + 1 for x in (first, ids))
     if runs == queries:
-        length = ROWS_OF_SAMPLE // queries  # of long queries, some rows each, as a few queries show no direction
+        length = (
+            ROWS_OF_SAMPLE // queries
+        )  # of long queries, some rows each, as a few queries show no direction
         end = min(max(QUERIES_IN_ORDER * length, ROWS_OF_SAMPLE), rows.height)
         return rows[np.arange(0, end, max(length // QUERIES_IN_ORDER, 1))]
     short = near.astype(np.uint16)  # a few more queries have the same last digits

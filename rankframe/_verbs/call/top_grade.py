@@ -1,4 +1,6 @@
-"""The warning of values that take the largest label of the table as the top grade, and so depend on other queries."""
+"""The warning of values that take the largest label of the table as the top grade, and so depend on
+other queries.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ QUERIES_OF_SAMPLE = 50
 
 
 class TopGrade:
-    """Looks at a table, or at its parts, and warns if a value depends on the largest label of all."""
+    """Looks at a table, or at its parts, and warns if a value depends on the largest label of
+    all.
+    """
 
     def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
         self.setup, self.at = setup, at
@@ -32,7 +36,9 @@ class TopGrade:
         if self.setup.policies.unjudged == "bounds":
             found = _with_other_bounds(rows, self.setup, self.calls)
         else:
-            found = [call for call in self.calls if takes_largest_label(self.setup, rows.schema, call)]
+            found = [
+                call for call in self.calls if takes_largest_label(self.setup, rows.schema, call)
+            ]
         if found:
             self.taking |= dict.fromkeys(found)
             self.largest = max(self.largest, largest_label(rows, self.setup, found))
@@ -43,7 +49,9 @@ class TopGrade:
             warn_of_top_grade(self.setup, [*self.taking], self.largest, self.at)
 
 
-def warn_of_top_grade(setup: Setup, calls: Sequence[Call], largest: float, at: Place | None = None) -> None:
+def warn_of_top_grade(
+    setup: Setup, calls: Sequence[Call], largest: float, at: Place | None = None
+) -> None:
     """Warn that calls take the largest label of the table, with what to write instead."""
     call, *others = calls
     top = int(largest) if largest.is_integer() else largest
@@ -57,18 +65,37 @@ def warn_of_top_grade(setup: Setup, calls: Sequence[Call], largest: float, at: P
         say: Sequence[Text] = (on(unjudged_labels=(0, int(largest))),)
     else:
         what = "the top grade"
-        say = (call.changed(max_label=top).text,) if "max_label" in call.metric.parameters else ("it in the formula",)
-    warn(f"{names} {take} {top}, the largest label of this table, as {what}; say ", *say, kind=KIND, at=at)
+        say = (
+            (call.changed(max_label=top).text,)
+            if "max_label" in call.metric.parameters
+            else ("it in the formula",)
+        )
+    warn(
+        f"{names} {take} {top}, the largest label of this table, as {what}; say ",
+        *say,
+        kind=KIND,
+        at=at,
+    )
 
 
 def _with_other_bounds(rows: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> list[Call]:
-    """The calls whose bounds change with the greatest label that judging may give, as some queries show."""
+    """The calls whose bounds change with the greatest label that judging may give, as some queries
+    show.
+    """
     if setup.policies.unjudged_labels is not None or not calls:
         return []
     query, label = setup.roles.query, pl.col(setup.roles.label)
     is_open = label.is_null() | (label < 0)
-    chosen = rows.lazy().filter(is_open).select(query).unique(maintain_order=True).head(QUERIES_OF_SAMPLE)
-    sample = rows.lazy().join(chosen, on=query, how="semi", nulls_equal=True).collect(engine="in-memory")
+    chosen = (
+        rows.lazy()
+        .filter(is_open)
+        .select(query)
+        .unique(maintain_order=True)
+        .head(QUERIES_OF_SAMPLE)
+    )
+    sample = (
+        rows.lazy().join(chosen, on=query, how="semi", nulls_equal=True).collect(engine="in-memory")
+    )
     if sample.is_empty():
         return []
     most = math.ceil(max(largest_label(rows, setup, calls), setup.policies.relevant, 1))

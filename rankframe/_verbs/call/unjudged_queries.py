@@ -14,18 +14,23 @@ from .declaration import VerbCall
 class UnjudgedQueries:
     """The number of queries that nobody judged, added up over the parts of a table.
 
-    Nothing is said of a call with another source for these queries: a model's labels, or what was known before.
+    Nothing is said of a call with another source for these queries: a model's labels, or what was
+    known before.
     """
 
     def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:
         self.setup, self.at = setup, at
         options = {} if call is None else call.arguments
         self.runs: Sequence[str] = () if call is None else call.runs.key
-        self.has_other_source = any(options.get(name) is not None for name in ("model_labels", "adjust"))
+        self.has_other_source = any(
+            options.get(name) is not None for name in ("model_labels", "adjust")
+        )
         self.queries, self.of = 0, 0
 
     def count(self, counted: Sequence[Unjudged]) -> None:
-        """Add the queries of a part, which were counted once for each column of scores and kind of value."""
+        """Add the queries of a part, which were counted once for each column of scores and kind of
+        value.
+        """
         queries, of = max(counted, default=(0, 0))
         self.queries += queries
         self.of += of

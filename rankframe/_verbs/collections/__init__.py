@@ -1,1 +1,3 @@
-"""Test collections, judges and clicks: pools, agreement of labels, reliability, difficulty, propensities, preferences."""
+"""Test collections, judges and clicks: pools, agreement of labels, reliability, difficulty,
+propensities, preferences.
+"""

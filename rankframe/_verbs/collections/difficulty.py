@@ -1,4 +1,6 @@
-"""How well predictors of query performance predict a metric: their correlations over queries, with intervals."""
+"""How well predictors of query performance predict a metric: their correlations over queries, with
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,12 @@ if TYPE_CHECKING:
 
 TABLE = schema("predictor metric correlation value ci_low ci_high p_value n_queries")
 
-CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau", "nauc": None}
+CORRELATIONS = {
+    "pearson": "pearsonr",
+    "spearman": "spearmanr",
+    "kendall": "kendalltau",
+    "nauc": None,
+}
 """The correlations, and their functions in SciPy."""
 
 
@@ -38,24 +45,28 @@ def difficulty(
     of: str,
     **options: Unpack[Intervals],
 ) -> pl.DataFrame:
-    """How well values that need no judgments predict which queries go well: their correlations with a metric over queries.
+    """How well values that need no judgments predict which queries go well: their correlations with
+    a metric over queries.
 
-    ``"nauc"`` measures what is gained by leaving out the queries with the smallest predictions: the area under the curve of the
-    mean metric of the remaining queries, when 0, 10, ... 90 per cent are left out. It is 0 if queries are left out at random,
-    and 1 if those with the smallest values of the metric are.
+    ``"nauc"`` measures what is gained by leaving out the queries with the smallest predictions: the
+    area under the curve of the mean metric of the remaining queries, when 0, 10, ... 90 per cent
+    are left out. It is 0 if queries are left out at random, and 1 if those with the smallest values
+    of the metric are.
 
     Parameters
     ----------
     *predictors
-        Texts and functions, as for :meth:`evaluate`: ``"nqc@100"``, ``"wig@5"``, ``"sigma_max"``, or a value of your own.
+        Texts and functions, as for :meth:`evaluate`: ``"nqc@100"``, ``"wig@5"``, ``"sigma_max"``,
+        or a value of your own.
     of
         The metric that they should predict, as ``"map"``.
 
     Returns
     -------
-    A frame with four rows per predictor: ``predictor``, ``metric``, ``correlation`` (String, ``"pearson"``, ``"spearman"``,
-    ``"kendall"``, tau b, or ``"nauc"``), ``value``, ``ci_low`` and ``ci_high`` (percentiles of the resamples), ``p_value`` (of no
-    correlation, by SciPy; null for ``"nauc"``; all Float64) and ``n_queries`` (UInt32, those where both have a value). Null if one
+    A frame with four rows per predictor: ``predictor``, ``metric``, ``correlation`` (String,
+    ``"pearson"``, ``"spearman"``, ``"kendall"``, tau b, or ``"nauc"``), ``value``, ``ci_low`` and
+    ``ci_high`` (percentiles of the resamples), ``p_value`` (of no correlation, by SciPy; null for
+    ``"nauc"``; all Float64) and ``n_queries`` (UInt32, those where both have a value). Null if one
     of the two has equal values.
 
     Raises
@@ -65,9 +76,11 @@ def difficulty(
 
     References
     ----------
-    Hauff, Azzopardi and Hiemstra, The combination and evaluation of query performance prediction methods, ECIR 2009. Gisserot-Boukhlef,
-    Faysse, Malherbe, Hudelot and Colombo, Towards trustworthy reranking: a simple yet effective abstention mechanism, TMLR 2024;
-    MTEB's ``nAUC``, whose confidences are the largest score, its lead over the second, and the deviation of the scores.
+    Hauff, Azzopardi and Hiemstra, The combination and evaluation of query performance prediction
+    methods, ECIR 2009. Gisserot-Boukhlef, Faysse, Malherbe, Hudelot and Colombo, Towards
+    trustworthy reranking: a simple yet effective abstention mechanism, TMLR 2024; MTEB's ``nAUC``,
+    whose confidences are the largest score, its lead over the second, and the deviation of the
+    scores.
 
     Examples
     --------
@@ -84,11 +97,15 @@ def difficulty(
         raise InvalidOption(option(of=of), f" names {1 + len(others)} metrics; predict one of them")
     refuse_bounds(table.setup)
     resampling = Resampling.of(options)
-    values = measure(table.rows, table.setup, *dict.fromkeys([*calls, metric])).sort(table.setup.roles.query)
+    values = measure(table.rows, table.setup, *dict.fromkeys([*calls, metric])).sort(
+        table.setup.roles.query
+    )
     result = []
     with Progress("resampling queries", resampling.progress) as step:
         for call in calls:
-            both = values.select(x=pl.col(call.text), y=pl.col(metric.text)).drop_nulls().to_numpy().T
+            both = (
+                values.select(x=pl.col(call.text), y=pl.col(metric.text)).drop_nulls().to_numpy().T
+            )
             n = both.shape[1]
             draws = each(counts, resampling.resamples, resampling.seed, n, step) if n else ()
             drawn = [both[:, np.repeat(np.arange(n), c.astype(np.int64))] for c in draws]
@@ -96,7 +113,9 @@ def difficulty(
                 value, p = _correlation(name, both)
                 found = np.array([_correlation(name, x)[0] for x in drawn], dtype=float)
                 known = found[~np.isnan(found)]
-                ends = np.quantile(known, resampling.ends).tolist() if len(known) else [math.nan] * 2
+                ends = (
+                    np.quantile(known, resampling.ends).tolist() if len(known) else [math.nan] * 2
+                )
                 result.append((call.text, metric.text, name, value, *ends, p, n))
     return table_in(result, TABLE)
 
@@ -113,12 +132,18 @@ def _correlation(name: str, both: Floats) -> tuple[float, float]:
 
 
 def _abstention(predicted: Floats, value: Floats) -> float:
-    """The area by which the mean value rises as queries with small predictions are left out, over the most it can be."""
+    """The area by which the mean value rises as queries with small predictions are left out, over
+    the most it can be.
+    """
     n, areas = len(value), []
-    left_out = np.array([min(round(share * n), n - 1) for share in np.linspace(0, 1, 11)[:-1]])  # rounded as in MTEB
+    left_out = np.array(
+        [min(round(share * n), n - 1) for share in np.linspace(0, 1, 11)[:-1]]
+    )  # rounded as in MTEB
     for by in (predicted, value):
         _, level = np.unique(by, return_inverse=True)
-        of_level = np.bincount(level, value) / np.bincount(level)  # tied queries are left out in any order
+        of_level = np.bincount(level, value) / np.bincount(
+            level
+        )  # tied queries are left out in any order
         kept = np.cumsum(of_level[np.sort(level)][::-1])[::-1][left_out] / (n - left_out)
         areas.append(kept.sum() - (kept[0] + kept[-1]) / 2 - value.mean() * (len(left_out) - 1))
     return float(areas[0] / areas[1])

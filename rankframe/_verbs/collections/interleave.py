@@ -40,37 +40,44 @@ def interleave(
     seed: Seed = 0,
     **options: Unpack[OfRuns],
 ) -> pl.DataFrame:
-    """The rankings of two runs as one list for each query, with the run that each document counts for.
+    """The rankings of two runs as one list for each query, with the run that each document counts
+    for.
 
-    Show the list to users, record their clicks, and :meth:`preference` computes which run they prefer.
+    Show the list to users, record their clicks, and :meth:`preference` computes which run they
+    prefer.
 
     Parameters
     ----------
     runs, run
         The two runs, as for :meth:`compare`.
     method
-        How the list is made. ``"team_draft"``: in rounds; in each round a coin says which run picks first, and each run
-        picks its best document that is not in the list yet. ``"balanced"``: one coin says which run is first; the runs
-        take turns down their rankings, and documents that are in the list are skipped. ``"probabilistic"``: for each
-        rank a coin says which run draws one of its documents that are not in the list yet, with chances that fall with
-        their ranks as 1 / rank^3.
+        How the list is made. ``"team_draft"``: in rounds; in each round a coin says which run picks
+        first, and each run picks its best document that is not in the list yet. ``"balanced"``: one
+        coin says which run is first; the runs take turns down their rankings, and documents that
+        are in the list are skipped. ``"probabilistic"``: for each rank a coin says which run draws
+        one of its documents that are not in the list yet, with chances that fall with their ranks
+        as 1 / rank^3.
     k
         The length of the list; ``None`` for all documents.
     seed
-        The seed of the draws. Those of a query depend on its id and the seed alone: neither on other queries nor on the
-        order of the rows. If a query is asked several times, name a column of the occasion, too, as in
-        ``on(query=["query_id", "session_id"])``, so that the draws differ.
+        The seed of the draws. Those of a query depend on its id and the seed alone: neither on
+        other queries nor on the order of the rows. If a query is asked several times, name a column
+        of the occasion, too, as in ``on(query=["query_id", "session_id"])``, so that the draws
+        differ.
 
     Returns
     -------
-    A frame of the caller's kind with a row per document of a list, query by query from the top; lazy frames have no
-    defined order of queries: the query columns, the document, and
+    A frame of the caller's kind with a row per document of a list, query by query from the top;
+    lazy frames have no defined order of queries: the query columns, the document, and
 
     - ``rank`` (UInt32), its place in the list;
-    - ``team`` (String), the name of the run that picked it. Below the end of the shorter ranking, documents follow
-      that have no team (null), so that the run with more documents has no advantage;
-    - ``credit`` (Float64), the probability that it comes from its team, given the list: 1, but for ``"probabilistic"``;
-    - ``team_rank`` and ``other_rank`` (UInt32), its rank in the run of its team, and in the other; null if that one lacks it;
+    - ``team`` (String), the name of the run that picked it. Below the end of the shorter ranking,
+      documents follow that have no team (null), so that the run with more documents has no
+      advantage;
+    - ``credit`` (Float64), the probability that it comes from its team, given the list: 1, but for
+      ``"probabilistic"``;
+    - ``team_rank`` and ``other_rank`` (UInt32), its rank in the run of its team, and in the other;
+      null if that one lacks it;
     - the label, if the table has one.
 
     Raises
@@ -82,9 +89,10 @@ def interleave(
 
     References
     ----------
-    F. Radlinski, M. Kurup, T. Joachims (2008), How does clickthrough data reflect retrieval quality?, CIKM (team draft).
-    T. Joachims (2003), Evaluating retrieval performance using clickthrough data (balanced). K. Hofmann, S. Whiteson,
-    M. de Rijke (2011), A probabilistic method for inferring preferences from clicks, CIKM.
+    F. Radlinski, M. Kurup, T. Joachims (2008), How does clickthrough data reflect retrieval
+    quality?, CIKM (team draft). T. Joachims (2003), Evaluating retrieval performance using
+    clickthrough data (balanced). K. Hofmann, S. Whiteson, M. de Rijke (2011), A probabilistic
+    method for inferring preferences from clicks, CIKM.
 
     Examples
     --------
@@ -99,17 +107,31 @@ def interleave(
     refuse_averages(setup, "interleave")
     require(table.rows.schema, doc, "doc")
     refuse_names([*SHOWN], [*setup.roles.query, doc, setup.roles.label], "the table")
-    names = chosen.names(table.rows) if table.whole is None or table.whole.runs is None else table.whole.runs
-    names = sorted(names) if chosen.key else [*names]  # the order of rows must not say which run is first
+    names = (
+        chosen.names(table.rows)
+        if table.whole is None or table.whole.runs is None
+        else table.whole.runs
+    )
+    names = (
+        sorted(names) if chosen.key else [*names]
+    )  # the order of rows must not say which run is first
     if len(names) != 2 and (table.rows.height or not chosen.key):
         named = option(run=chosen.column) if chosen.key else option(runs=names)
-        raise InvalidOption(named, f" names {len(names)} runs, and two are interleaved; leave the others out")
+        raise InvalidOption(
+            named, f" names {len(names)} runs, and two are interleaved; leave the others out"
+        )
     work = partial(_lists, setup=setup, runs=chosen, names=names, method=method, k=k, seed=seed)
     return in_parts(table.rows, setup, chosen.columns, work)
 
 
 def _lists(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, names: list[str], method: Method, k: int | None, seed: int
+    frame: pl.DataFrame,
+    setup: Setup,
+    runs: Runs,
+    names: list[str],
+    method: Method,
+    k: int | None,
+    seed: int,
 ) -> pl.DataFrame:
     """The lists of a part's queries, in the order in which these first appear."""
     entries = entries_of(frame, setup, runs, names, depth=setup.policies.depth, absent=False)
@@ -127,7 +149,10 @@ def _lists(
         lengths[query] = n
     document, team = (np.array([pick[i] for pick in picks], dtype=np.int64) for i in (0, 1))
     start, other = np.repeat(np.cumsum(lengths) - lengths, lengths), (team == 0).astype(np.int64)
-    place, credit = np.arange(1, len(picks) + 1) - start, np.array([pick[2] for pick in picks], dtype=np.float64)
+    place, credit = (
+        np.arange(1, len(picks) + 1) - start,
+        np.array([pick[2] for pick in picks], dtype=np.float64),
+    )
     of_teams = [np.where(team == NO_TEAM, np.nan, ranks[document, x]) for x in (team, other)]
     named = [None if x == NO_TEAM else names[x] for x in team]
     shown = (

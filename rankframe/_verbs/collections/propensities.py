@@ -1,4 +1,6 @@
-"""How often users examine each rank, from logs in which documents of a query were shown at several ranks."""
+"""How often users examine each rank, from logs in which documents of a query were shown at several
+ranks.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,17 @@ R = TypeVar("R")
 Method: TypeAlias = Literal["harvest", "swap", "adjacent"]
 Ranks: TypeAlias = Annotated[int, Range(least=2, most=100)]
 
-ESTIMATES: Mapping[str, Callable[[Floats], Floats]] = {"harvest": harvested, "swap": swapped, "adjacent": chained}
+ESTIMATES: Mapping[str, Callable[[Floats], Floats]] = {
+    "harvest": harvested,
+    "swap": swapped,
+    "adjacent": chained,
+}
 
 TABLE = schema("rank propensity ci_low ci_high n_documents n_clicks")
 
 CELLS = 5_000_000
-"""The most numbers in memory, k^2 for each group of contexts; of more contexts, several share a group, and are resampled as one."""
+"""The most numbers in memory, k^2 for each group of contexts; of more contexts, several share a
+group, and are resampled as one."""
 
 FEWEST_GROUPS = 100
 """The number of groups that is kept even if they take more memory."""
@@ -61,15 +68,24 @@ class Shown:
             says = " names the documents; a context is what several have in common, as "
             raise InvalidOption(option(context=doc), says, option(context="query_id"))
         if doc is None:
-            raise InvalidOption("documents that were shown at several ranks are known by their ids; say ", on(doc=...))
+            raise InvalidOption(
+                "documents that were shown at several ranks are known by their ids; say ",
+                on(doc=...),
+            )
         for name in (*contexts, *([] if run is None else [run])):
             require(rows.schema, name, "context" if name in contexts else "run")
         Columns.of(setup, rows.schema)
-        lists = setup if run is None or run in setup.roles.query else setup.changed(query=(run, *setup.roles.query))
+        lists = (
+            setup
+            if run is None or run in setup.roles.query
+            else setup.changed(query=(run, *setup.roles.query))
+        )
         label = pl.col(setup.roles.label).cast(pl.Float64)
         if rows.select(unfit_clicks(label).any()).item():
             raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
-        ranks = ranks_of(rows, lists.changed(unjudged="nonrelevant"), "#rank")  # also of a document without a label
+        ranks = ranks_of(
+            rows, lists.changed(unjudged="nonrelevant"), "#rank"
+        )  # also of a document without a label
         shown = rows.hstack(ranks).filter(pl.col("#rank") <= self.k, label.is_not_null())
         counts = {"#shown": pl.len(), "#clicks": label.sum()}
         return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
@@ -85,38 +101,43 @@ def propensities(
     k: Ranks = 10,
     **options: Unpack[Intervals],
 ) -> pl.DataFrame:
-    """How often users examine each rank, over how often they examine rank 1: the propensities of clicks.
+    """How often users examine each rank, over how often they examine rank 1: the propensities of
+    clicks.
 
-    The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels. Ranks are counted in the
-    rows of a list, so that a document whose clicks are unknown needs a row with a null label. In a position-based model,
-    users click a document if they examine its rank, with a probability that depends on the rank alone, and find the
-    document relevant. So the click rates of a document for the same query at different ranks differ by these probabilities
-    alone. A document may have different ranks because several rankers were on line, or because documents were swapped on
-    purpose.
+    The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels.
+    Ranks are counted in the rows of a list, so that a document whose clicks are unknown needs a row
+    with a null label. In a position-based model, users click a document if they examine its rank,
+    with a probability that depends on the rank alone, and find the document relevant. So the click
+    rates of a document for the same query at different ranks differ by these probabilities alone. A
+    document may have different ranks because several rankers were on line, or because documents
+    were swapped on purpose.
 
     Parameters
     ----------
     run
-        The column that names the ranker of each row, if lists of several have the same query; ``None`` if the query columns
-        identify each list, as those of sessions do.
+        The column that names the ranker of each row, if lists of several have the same query;
+        ``None`` if the query columns identify each list, as those of sessions do.
     context
-        The column, or columns, of the query's text or of any other context in which a document is equally relevant, if the
-        query columns are those of sessions; default: the query columns.
+        The column, or columns, of the query's text or of any other context in which a document is
+        equally relevant, if the query columns are those of sessions; default: the query columns.
     method
-        ``"harvest"`` fits all pairs of ranks at once (intervention harvesting), and needs the fewest clicks. ``"swap"``
-        compares each rank with rank 1, as after swaps of these two; ``"adjacent"`` multiplies the ratios of adjacent ranks,
-        as after swaps of neighbours.
+        ``"harvest"`` fits all pairs of ranks at once (intervention harvesting), and needs the
+        fewest clicks. ``"swap"`` compares each rank with rank 1, as after swaps of these two;
+        ``"adjacent"`` multiplies the ratios of adjacent ranks, as after swaps of neighbours.
     k
         The last rank, from 2 to 100.
     resamples, seed
-        The number of resamples of the contexts, each with all its documents, and the seed of the draws.
+        The number of resamples of the contexts, each with all its documents, and the seed of the
+        draws.
 
     Returns
     -------
-    A frame with a row for each rank: ``rank`` (UInt32), ``propensity`` (Float64; 1 at rank 1; null for a rank that
-    clicks on shared documents do not connect with rank 1, or only by clicks at this rank and none at the other), ``ci_low`` and ``ci_high`` (Float64, percentiles of the resamples),
-    ``n_documents`` (UInt32: the documents of contexts that were shown at this rank and at another one) and ``n_clicks``
-    (UInt32: their clicks at this rank). A value above 1 comes by chance, or the model does not hold.
+    A frame with a row for each rank: ``rank`` (UInt32), ``propensity`` (Float64; 1 at rank 1; null
+    for a rank that clicks on shared documents do not connect with rank 1, or only by clicks at this
+    rank and none at the other), ``ci_low`` and ``ci_high`` (Float64, percentiles of the resamples),
+    ``n_documents`` (UInt32: the documents of contexts that were shown at this rank and at another
+    one) and ``n_clicks`` (UInt32: their clicks at this rank). A value above 1 comes by chance, or
+    the model does not hold.
 
     Raises
     ------
@@ -127,15 +148,17 @@ def propensities(
 
     References
     ----------
-    Agarwal, Zaitsev, Wang, Li, Najork and Joachims, Estimating position bias without intrusive interventions, WSDM 2019: its
-    AllPairs, PivotOne and AdjacentChain. Where AllPairs estimates the relevance of each pair's documents, the likelihood here
-    is that of which rank a click is at, in which relevance does not occur (Bradley and Terry). Joachims, Swaminathan and
-    Schnabel, Unbiased learning-to-rank with biased feedback, WSDM 2017, for swaps. A document shown n times at one rank and
-    m times at the other weighs n m / (n + m): Mantel and Haenszel, JNCI 22, 1959.
+    Agarwal, Zaitsev, Wang, Li, Najork and Joachims, Estimating position bias without intrusive
+    interventions, WSDM 2019: its AllPairs, PivotOne and AdjacentChain. Where AllPairs estimates the
+    relevance of each pair's documents, the likelihood here is that of which rank a click is at, in
+    which relevance does not occur (Bradley and Terry). Joachims, Swaminathan and Schnabel, Unbiased
+    learning-to-rank with biased feedback, WSDM 2017, for swaps. A document shown n times at one
+    rank and m times at the other weighs n m / (n + m): Mantel and Haenszel, JNCI 22, 1959.
 
     Examples
     --------
-    Ranker a shows x, y and ranker b shows y, x. For six queries, they get four clicks each at rank 1 and two at rank 2:
+    Ranker a shows x, y and ranker b shows y, x. For six queries, they get four clicks each at rank
+    1 and two at rank 2:
 
     >>> import polars as pl, rankframe as rf
     >>> log = pl.DataFrame({"query_id": [q for q in range(6) for _ in "xyyx"], "ranker": list("aabb") * 6,
@@ -149,13 +172,21 @@ def propensities(
     *key, doc = shown.columns[:-3]
     own = [*key, doc, "#rank"]  # sorted, so that draws do not depend on the order of rows
     counted = shown.group_by(own).agg(pl.col("#shown", "#clicks").sum().cast(pl.Float64)).sort(own)
-    number, group = (numbered(counted.select(names)).number.astype(np.int64) for names in ([*key, doc], key))
-    numbers = {"#document": pl.Series(number), "#group": pl.Series(group % max(CELLS // k**2, FEWEST_GROUPS))}
+    number, group = (
+        numbered(counted.select(names)).number.astype(np.int64) for names in ([*key, doc], key)
+    )
+    numbers = {
+        "#document": pl.Series(number),
+        "#group": pl.Series(group % max(CELLS // k**2, FEWEST_GROUPS)),
+    }
     counted = counted.select(pl.col("#rank").cast(pl.Int64) - 1, "#shown", "#clicks", **numbers)
     pairs = counted.join(counted, on="#document", maintain_order="left_right")
     pairs = pairs.filter(pl.col("#rank") != pl.col("#rank_right"))
     if pairs.is_empty() and not shown.is_empty():
-        says = f"no document of a query was shown at two of the first {k} ranks; name the column of the rankers, as "
+        says = (
+            f"no document of a query was shown at two of the first {k} ranks; name the column of "
+            "the rankers, as "
+        )
         of_sessions = ", or of what sessions have in common, as "
         raise InvalidData(says, option(run="ranker"), of_sessions, option(context="query"))
     here, there = pl.col("#shown"), pl.col("#shown_right")
@@ -182,5 +213,7 @@ def _clicks(pairs: pl.DataFrame, k: int) -> Floats:
     groups: Integers = np.unique(pairs["#group"].to_numpy(), return_inverse=True)[1]
     at = (groups * k + pairs["#rank"].to_numpy()) * k + pairs["#rank_right"].to_numpy()
     n = int(groups.max(initial=-1)) + 1
-    sums: Floats = np.bincount(at, weights=pairs["weighed"].to_numpy(), minlength=n * k * k).astype(np.float64)
+    sums: Floats = np.bincount(at, weights=pairs["weighed"].to_numpy(), minlength=n * k * k).astype(
+        np.float64
+    )
     return sums.reshape(n, k * k)

@@ -1,4 +1,6 @@
-"""How far the order of runs can be relied on: by one metric with these queries, and from one metric to another."""
+"""How far the order of runs can be relied on: by one metric with these queries, and from one metric
+to another.
+"""
 
 from __future__ import annotations
 
@@ -63,12 +65,13 @@ class Reliability(Result[R_co]):
     Attributes
     ----------
     table
-        A row per metric and figure: ``metric``; ``figure``: ``"discriminative_power"``, the share of the pairs of runs with
-        a p-value below `alpha`; ``"swap_rate"``, the share of pairs that one half of the queries orders otherwise than the
-        other half, of those whose means in the first half differ by at least ``difference`` (Float64; null for other
-        figures); ``"tau"``, Kendall's tau-b of the orders of the runs by their means of ``metric`` and of the ``other``
-        metric (String; null for other figures); ``value`` and its interval from ``ci_low`` to ``ci_high`` (Float64);
-        ``n_pairs`` of runs and ``n_queries`` (UInt32).
+        A row per metric and figure: ``metric``; ``figure``: ``"discriminative_power"``, the share
+        of the pairs of runs with a p-value below `alpha`; ``"swap_rate"``, the share of pairs that
+        one half of the queries orders otherwise than the other half, of those whose means in the
+        first half differ by at least ``difference`` (Float64; null for other figures); ``"tau"``,
+        Kendall's tau-b of the orders of the runs by their means of ``metric`` and of the ``other``
+        metric (String; null for other figures); ``value`` and its interval from ``ci_low`` to
+        ``ci_high`` (Float64); ``n_pairs`` of runs and ``n_queries`` (UInt32).
     settings
         How it was computed.
     """
@@ -80,27 +83,54 @@ class Reliability(Result[R_co]):
         """A sentence for each metric and figure, and for each two metrics."""
         rows = records(self.table)
         if any(row["n_pairs"] == 1 for row in rows):
-            return ["Two runs cannot tell how far an order of runs can be relied on; give three or more"]
+            return [
+                "Two runs cannot tell how far an order of runs can be relied on; give three or more"
+            ]
         known = (row for row in rows if not row["difference"] and row["value"] is not None)
-        each = [SENTENCES[row["figure"]].format(**{**row, "value": _shown(row, ".2f")}) for row in known]
-        return each or [f"Too few queries to tell how far the order of the runs can be relied on: {queries_of(rows)}"]
+        each = [
+            SENTENCES[row["figure"]].format(**{**row, "value": _shown(row, ".2f")}) for row in known
+        ]
+        return each or [
+            "Too few queries to tell how far the order of the runs can be relied on: "
+            f"{queries_of(rows)}"
+        ]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and figure."""
         rows, of = records(self.table), self.settings
-        note = f"Discriminative power: share with p < {of['alpha']:g} by {TESTS[of['test']]}, over {queries_of(rows)}."
-        cells: dict[str, Shows] = {"figure": _what, "value": lambda row, name: Cell(_shown(row, ".3f"), row[name])}
-        return [grid(self, rows, ("metric", "figure"), "value", (note, *left_out(self, rows, most)), most, cells=cells)]
+        note = (
+            f"Discriminative power: share with p < {of['alpha']:g} by {TESTS[of['test']]}, over "
+            f"{queries_of(rows)}."
+        )
+        cells: dict[str, Shows] = {
+            "figure": _what,
+            "value": lambda row, name: Cell(_shown(row, ".3f"), row[name]),
+        }
+        return [
+            grid(
+                self,
+                rows,
+                ("metric", "figure"),
+                "value",
+                (note, *left_out(self, rows, most)),
+                most,
+                cells=cells,
+            )
+        ]
 
 
 def _what(row: Record, name: str) -> Cell:
     """A figure, with the least difference or the other metric that it is about."""
     least = f", differences from {row['difference']:g} on" if row["difference"] else ""
-    return Cell(f"{row[name].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}")
+    return Cell(
+        f"{row[name].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}"
+    )
 
 
 def _shown(row: Record, how: str) -> str:
-    """A value and its interval, shares in percent if they have few digits; empty without a value."""
+    """A value and its interval, shares in percent if they have few digits; empty without a
+    value.
+    """
     how = ".0%" if how == ".2f" and row["figure"] != "tau" else how
     value, low, high = (row[name] for name in ("value", "ci_low", "ci_high"))
     return "" if value is None else f"{value:{how}} [{low:{how}}, {high:{how}}]"
@@ -116,42 +146,49 @@ def reliability(
     halves: Resamples = 100,
     **options: Unpack[IntervalsOfRuns],
 ) -> Reliability[R]:
-    """How far the order of runs can be relied on: discriminative power, swap rate and the order by other metrics.
+    """How far the order of runs can be relied on: discriminative power, swap rate and the order by
+    other metrics.
 
     Parameters
     ----------
     *metrics
         Texts and functions, as for :meth:`evaluate`.
     runs, run, missing
-        As for :meth:`compare`; every two runs are compared, over the queries where all runs have a value of all metrics.
+        As for :meth:`compare`; every two runs are compared, over the queries where all runs have a
+        value of all metrics.
     test
-        The test whose p-values count in the discriminative power, as for :meth:`compare`; they are not corrected.
+        The test whose p-values count in the discriminative power, as for :meth:`compare`; they are
+        not corrected.
     alpha
         The level of the test.
     difference
-        For the swap rate: the least difference of two runs' means in the first half of the queries, above 0, or several. The
-        rate of all pairs comes first.
+        For the swap rate: the least difference of two runs' means in the first half of the queries,
+        above 0, or several. The rate of all pairs comes first.
     halves
-        How many times the queries are split in two halves at random; the intervals take the first twenty times.
+        How many times the queries are split in two halves at random; the intervals take the first
+        twenty times.
     ci
-        The confidence of the intervals, percentiles over resamples of the queries. In a resample the pairs are tested by
-        Student's t, and all copies of a query are in the same half.
+        The confidence of the intervals, percentiles over resamples of the queries. In a resample
+        the pairs are tested by Student's t, and all copies of a query are in the same half.
     resamples, seed, progress
         As for :meth:`summarize`; also the resamples of the test.
 
     Returns
     -------
-    A :class:`rankframe.results.Reliability`, whose ``table`` is a frame of the caller's kind, with nulls if fewer than four
-    queries have values. Of a LazyFrame only the values per query are held in memory. Needs SciPy.
+    A :class:`rankframe.results.Reliability`, whose ``table`` is a frame of the caller's kind, with
+    nulls if fewer than four queries have values. Of a LazyFrame only the values per query are held
+    in memory. Needs SciPy.
 
     References
     ----------
-    T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR (discriminative power). E. M. Voorhees, C.
-    Buckley (2002), The effect of topic set size on retrieval experiment error, SIGIR (swap rate).
+    T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR (discriminative
+    power). E. M. Voorhees, C. Buckley (2002), The effect of topic set size on retrieval experiment
+    error, SIGIR (swap rate).
 
     Examples
     --------
-    Run a is better than b on four queries, by 1/2, and both are better than c by as much: no half orders them differently.
+    Run a is better than b on four queries, by 1/2, and both are better than c by as much: no half
+    orders them differently.
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [q for q in range(4) for _ in "xyz"], "label": [1, 0, 0] * 4,
@@ -172,7 +209,9 @@ def reliability(
     ]
     pairs = design.pairs(found.runs)
     a, b = np.array(pairs).T
-    names: list[tuple[object, ...]] = [(call.text, "discriminative_power", None, None) for call in calls]
+    names: list[tuple[object, ...]] = [
+        (call.text, "discriminative_power", None, None) for call in calls
+    ]
     names += [(call.text, "swap_rate", None, size) for call in calls for size in least]
     names += [(one.text, "tau", other.text, None) for one, other in combinations(calls, 2)]
     value, (low, high) = np.full(len(names), np.nan), np.full((2, len(names)), np.nan)
@@ -183,26 +222,39 @@ def reliability(
             split = np.stack([np.argsort(key, kind="stable") < len(x) // 2 for key in keys])
             value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
             drawn = each(counts, resampling.resamples, resampling.seed, len(x), bar)
-            sampled = np.stack([_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn])
+            sampled = np.stack(
+                [_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn]
+            )
         of_test = Estimation.by(test, replace(resampling, ci=None))
         with Progress("comparing runs", resampling.progress) as bar:
             figures = compared_values(found, part, pairs, of_test, bar)
         p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
         value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
         sampled = np.where(np.isnan(value), 0.0, sampled)
-        low, high = np.where(np.isnan(value), np.nan, np.nanquantile(sampled, resampling.ends, axis=0))
+        low, high = np.where(
+            np.isnan(value), np.nan, np.nanquantile(sampled, resampling.ends, axis=0)
+        )
     rows = [
         (*name, *of_name, len(a), len(x))
         for name, *of_name in zip(names, *(y.tolist() for y in (value, low, high)), strict=True)
     ]
-    settings = {**design.settings, "difference": least, "interval": resampling.interval, "runs": found.runs}
+    settings = {
+        **design.settings,
+        "difference": least,
+        "interval": resampling.interval,
+        "runs": found.runs,
+    }
     return Reliability(table.give(table_in(rows, TABLE)), settings)
 
 
-def _figures(x: Floats, w: Floats, a: Any, b: Any, split: Booleans, least: Floats, critical: float) -> Floats:
-    """Discriminative power by metric, swap rate by metric and least difference, tau by pair of metrics, of weighted queries.
+def _figures(
+    x: Floats, w: Floats, a: Any, b: Any, split: Booleans, least: Floats, critical: float
+) -> Floats:
+    """Discriminative power by metric, swap rate by metric and least difference, tau by pair of
+    metrics, of weighted queries.
 
-    `x` has queries by runs by metrics, `a` and `b` the runs of each pair, `split` a row per split with its first half.
+    `x` has queries by runs by metrics, `a` and `b` the runs of each pair, `split` a row per split
+    with its first half.
     """
     n, flat = w.sum(), x.reshape(len(x), -1)
     sums = (w @ flat).reshape(x.shape[1:])

@@ -1,4 +1,6 @@
-"""Preferences that people stated between documents: how many of them a ranking fulfils, and who wins comparisons."""
+"""Preferences that people stated between documents: how many of them a ranking fulfils, and who
+wins comparisons.
+"""
 
 from __future__ import annotations
 
@@ -28,42 +30,47 @@ from ..sample.slices import in_slices
 def evaluate(
     table: Table[Any], *measures: str, group: Column | None = None, subgroup: Column | None = None
 ) -> pl.DataFrame:
-    """How many of the stated preferences a ranking fulfils, as trec_eval's ``prefs_`` measures count: one row per query.
+    """How many of the stated preferences a ranking fulfils, as trec_eval's ``prefs_`` measures
+    count: one row per query.
 
-    The table has a row for each document that a group judged, with its score, null if it was not retrieved. Within a
-    group, a document is preferred to those with a lower label. A ranking fulfils a preference if it has the preferred
-    document, and the other one not before it.
+    The table has a row for each document that a group judged, with its score, null if it was not
+    retrieved. Within a group, a document is preferred to those with a lower label. A ranking
+    fulfils a preference if it has the preferred document, and the other one not before it.
 
     Parameters
     ----------
     *measures
-        The names, of all 14 if none is given: ``"prefs_simp"`` is the share of preferences that are fulfilled,
-        ``"prefs_pair"`` the mean over pairs of documents, ``"prefs_avgjg"`` the mean over groups of each one's share, and
-        ``"prefs_avgjg_Rnonrel"`` that with as many nonrelevant as relevant documents (label 0, and above 0) in each.
-        ``_ret`` counts only preferences between two retrieved documents, and ``_imp`` none between two that were not
-        retrieved. ``"prefs_num_prefs_poss"``, ``"prefs_num_prefs_ful"`` and ``"prefs_num_prefs_ful_ret"`` are counts.
+        The names, of all 14 if none is given: ``"prefs_simp"`` is the share of preferences that are
+        fulfilled, ``"prefs_pair"`` the mean over pairs of documents, ``"prefs_avgjg"`` the mean
+        over groups of each one's share, and ``"prefs_avgjg_Rnonrel"`` that with as many nonrelevant
+        as relevant documents (label 0, and above 0) in each. ``_ret`` counts only preferences
+        between two retrieved documents, and ``_imp`` none between two that were not retrieved.
+        ``"prefs_num_prefs_poss"``, ``"prefs_num_prefs_ful"`` and ``"prefs_num_prefs_ful_ret"`` are
+        counts.
     group
-        The column of the judgment groups, such as people; ``None`` if all judgments of a query are one group.
+        The column of the judgment groups, such as people; ``None`` if all judgments of a query are
+        one group.
     subgroup
-        The column of subgroups, within which alone labels are compared; a group's preferences then also hold by way of
-        others: of a to b and b to c, a to c follows. ``None`` if each group compares all of its documents.
+        The column of subgroups, within which alone labels are compared; a group's preferences then
+        also hold by way of others: of a to b and b to c, a to c follows. ``None`` if each group
+        compares all of its documents.
 
     Returns
     -------
-    A frame with the query columns and a Float64 column per measure, 0 where it would divide by 0. Rows without a label
-    are documents that nobody judged; a label below 0 is a lower level here. trec_eval orders tied scores of these
-    measures by rising id, which is ``on(ties="doc_asc")``.
+    A frame with the query columns and a Float64 column per measure, 0 where it would divide by 0.
+    Rows without a label are documents that nobody judged; a label below 0 is a lower level here.
+    trec_eval orders tied scores of these measures by rising id, which is ``on(ties="doc_asc")``.
 
     Raises
     ------
     InvalidData
-        If a group prefers two documents to each other, judges a document twice in a subgroup, or once with 0 and once
-        above.
+        If a group prefers two documents to each other, judges a document twice in a subgroup, or
+        once with 0 and once above.
 
     References
     ----------
-    trec_eval, ``-m all_prefs``; B. Carterette, P. N. Bennett, D. M. Chickering, S. T. Dumais (2008), Here or there:
-    preference judgments for relevance, ECIR.
+    trec_eval, ``-m all_prefs``; B. Carterette, P. N. Bennett, D. M. Chickering, S. T. Dumais
+    (2008), Here or there: preference judgments for relevance, ECIR.
 
     Examples
     --------
@@ -81,22 +88,33 @@ def evaluate(
         if name not in PREFERENCES:
             raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, PREFERENCES)}")
     labels, doc = setup.roles.label, str(setup.roles.doc_name)
-    for name, role in [(labels, "label"), (doc, "doc"), *((x, "group") for x in (group, subgroup) if x is not None)]:
+    for name, role in [
+        (labels, "label"),
+        (doc, "doc"),
+        *((x, "group") for x in (group, subgroup) if x is not None),
+    ]:
         require(rows.schema, name, role)
     require_number(rows.schema, labels, "label")
     refuse_names(names, setup.roles.query, "the query")
     key = [*setup.roles.query, doc]
     docs = rows.unique([*key, setup.roles.score], maintain_order=True)
     all_ranked = setup.changed(unjudged="nonrelevant")  # a label below 0 is a judgment here
-    ranks = docs.select(key).with_columns(ranks_of(docs, all_ranked, "#rank"))  # refuses a document with two scores
+    ranks = docs.select(key).with_columns(
+        ranks_of(docs, all_ranked, "#rank")
+    )  # refuses a document with two scores
     ranked = rows.join(ranks, on=key, how="left", nulls_equal=True, maintain_order="left")
     queries, depth = numbered(rows.select(setup.roles.query)), setup.policies.depth
     named = {"#group": group, "#subgroup": subgroup}
     judged = ranked.select(
         pl.Series("#query", queries.number),
-        pl.when(pl.col("#rank") <= (2**32 if depth is None else depth)).then("#rank").alias("#rank"),
+        pl.when(pl.col("#rank") <= (2**32 if depth is None else depth))
+        .then("#rank")
+        .alias("#rank"),
         pl.col(doc).cast(pl.String).alias("#doc"),
-        *((pl.lit("") if x is None else pl.col(x).cast(pl.String).fill_null("")).alias(at) for at, x in named.items()),
+        *(
+            (pl.lit("") if x is None else pl.col(x).cast(pl.String).fill_null("")).alias(at)
+            for at, x in named.items()
+        ),
         pl.col(labels).cast(pl.Float64).alias("#level"),
     ).filter(pl.col("#level").is_not_null())
     if not judged["#level"].is_finite().all():
@@ -128,7 +146,9 @@ def _measured(judged: pl.DataFrame) -> dict[str, float]:
             raise InvalidData(f"judgment group {part['#group'][0]!r} contradicts itself; {why}")
         groups.append(levels)
         relations.append(over)
-    return fulfilled(groups, relations, judged.filter(pl.col("#rank").is_not_null())["#doc"].n_unique())
+    return fulfilled(
+        groups, relations, judged.filter(pl.col("#rank").is_not_null())["#doc"].n_unique()
+    )
 
 
 STRENGTHS = schema("wins ties losses win_rate rate_low rate_high strength ci_low ci_high tie_rate")
@@ -145,11 +165,12 @@ def bradley_terry(
     prior: Annotated[float, Range(least=0, most=10**9)] = 0.0,
     ci: Confidence = 0.95,
 ) -> pl.DataFrame:
-    """Win rates of documents that were compared two at a time, and strengths by the model of Bradley and Terry with ties.
+    """Win rates of documents that were compared two at a time, and strengths by the model of
+    Bradley and Terry with ties.
 
-    The table has a row for each comparison. Of two documents with strengths s and t, the first wins with odds exp(s), the
-    second with odds exp(t), and they tie with odds nu exp((s + t) / 2) (Davidson, 1970). The likelihood is largest at these
-    strengths.
+    The table has a row for each comparison. Of two documents with strengths s and t, the first wins
+    with odds exp(s), the second with odds exp(t), and they tie with odds nu exp((s + t) / 2)
+    (Davidson, 1970). The likelihood is largest at these strengths.
 
     Parameters
     ----------
@@ -158,22 +179,24 @@ def bradley_terry(
     winner
         The column of the one that won; null or ``"tie"`` for neither.
     pooled
-        False fits a model to each query, as for documents. True fits one to all queries, as for systems that answer
-        them; the comparisons of a query may then resemble each other, and intervals take this into account.
+        False fits a model to each query, as for documents. True fits one to all queries, as for
+        systems that answer them; the comparisons of a query may then resemble each other, and
+        intervals take this into account.
     prior
-        A number of wins, of losses and, if any comparison ties, of ties that each one is given against an imagined one of
-        mean strength. With 0, a document that never loses has no finite strength, and all strengths of its query are null;
-        0.5 gives them one.
+        A number of wins, of losses and, if any comparison ties, of ties that each one is given
+        against an imagined one of mean strength. With 0, a document that never loses has no finite
+        strength, and all strengths of its query are null; 0.5 gives them one.
     ci
         The confidence of the intervals: Wilson's of the win rate, the normal one of the strength.
 
     Returns
     -------
-    A frame of the caller's kind, the strongest first, query by query: the query columns (unless `pooled`), the document,
-    under the table's name of this column, ``wins``, ``ties``, ``losses`` (UInt32), ``win_rate`` (ties by half) from
-    ``rate_low`` to ``rate_high``, ``strength`` (the mean of a query is 0; a difference of 1.1 means odds of 3 to 1) from
-    ``ci_low`` to ``ci_high``, and ``tie_rate``, the probability that two of equal strength tie, all Float64. A
-    LazyFrame is collected first. `pooled` needs SciPy.
+    A frame of the caller's kind, the strongest first, query by query: the query columns (unless
+    `pooled`), the document, under the table's name of this column, ``wins``, ``ties``, ``losses``
+    (UInt32), ``win_rate`` (ties by half) from ``rate_low`` to ``rate_high``, ``strength`` (the mean
+    of a query is 0; a difference of 1.1 means odds of 3 to 1) from ``ci_low`` to ``ci_high``, and
+    ``tie_rate``, the probability that two of equal strength tie, all Float64. A LazyFrame is
+    collected first. `pooled` needs SciPy.
 
     Raises
     ------
@@ -182,12 +205,14 @@ def bradley_terry(
 
     References
     ----------
-    R. A. Bradley, M. E. Terry (1952), Rank analysis of incomplete block designs, Biometrika 39. R. R. Davidson (1970),
-    On extending the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 65.
+    R. A. Bradley, M. E. Terry (1952), Rank analysis of incomplete block designs, Biometrika 39. R.
+    R. Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired
+    comparison experiments, JASA 65.
 
     Examples
     --------
-    Of four comparisons x wins three: the odds are 3 to 1, and log 3 is the difference of the strengths.
+    Of four comparisons x wins three: the odds are 3 to 1, and log 3 is the difference of the
+    strengths.
 
     >>> import polars as pl, rankframe as rf
     >>> pairs = pl.DataFrame({"query_id": 1, "doc_a": ["x"] * 4, "doc_b": ["y"] * 4, "winner": ["x", "x", "y", "x"]})
@@ -196,17 +221,25 @@ def bradley_terry(
     (['x', 'y'], [0.75, 0.25], [0.549, -0.549])
     """
     rows, query, doc = table.rows, [*table.setup.roles.query], str(table.setup.roles.doc_name)
-    for name, role in [*((x, "query") for x in query), (first, "first"), (second, "second"), (winner, "winner")]:
+    for name, role in [
+        *((x, "query") for x in query),
+        (first, "first"),
+        (second, "second"),
+        (winner, "winner"),
+    ]:
         require(rows.schema, name, role)
     own = [] if pooled else query
     refuse_names([doc, *STRENGTHS], own, "the query")
     a, b, won = (_texts(rows[name]) for name in (first, second, winner))
     tied = won.is_null() | ((won == "tie") & (won != a) & (won != b))
-    wrong = (a.eq_missing(b) | a.is_null() | b.is_null() | ~(tied | (won == a) | (won == b))).fill_null(True)
+    wrong = (
+        a.eq_missing(b) | a.is_null() | b.is_null() | ~(tied | (won == a) | (won == b))
+    ).fill_null(True)
     if wrong.any():
         one, other, given = rows.select(first, second, winner).filter(wrong).row(0)
         raise InvalidData(
-            f"{one!r} against {other!r}, won by {given!r}: a comparison is of two, and column {winner!r} names one of them, or "
+            f"{one!r} against {other!r}, won by {given!r}: a comparison is of two, and column "
+            f"{winner!r} names one of them, or "
             "is null or 'tie' where neither won"
         )
     of_numbers = all(rows.schema[name].is_numeric() for name in (first, second))
@@ -217,7 +250,10 @@ def bradley_terry(
     queries = numbered(rows.select(query))
     compared = rows.select(
         pl.Series("#query", queries.number, dtype=pl.Int64),
-        *(pl.Series(at, [number[name] for name in x], dtype=pl.Int64) for at, x in (("#a", a), ("#b", b))),
+        *(
+            pl.Series(at, [number[name] for name in x], dtype=pl.Int64)
+            for at, x in (("#a", a), ("#b", b))
+        ),
         pl.Series("#outcome", np.where(tied, 1, np.where(won == a, 0, 2))),
     )
     found = [pl.DataFrame(schema={"#query": pl.Int64, "#id": pl.Int64, **STRENGTHS})]
@@ -228,8 +264,19 @@ def bradley_terry(
         outcome = part["#outcome"].to_numpy()
         one, two = at.reshape(-1, 2).T
         x = strengths(one, two, outcome, len(names), prior=prior, clusters=clusters, ci=ci)
-        figures = x.wins, x.ties, x.losses, x.rate, *x.rate_ends, x.strength, *x.ends, np.full(len(names), x.tie)
-        columns = dict(zip(found[0].columns, (of_query[:1].repeat(len(names)), names, *figures), strict=True))
+        figures = (
+            x.wins,
+            x.ties,
+            x.losses,
+            x.rate,
+            *x.rate_ends,
+            x.strength,
+            *x.ends,
+            np.full(len(names), x.tie),
+        )
+        columns = dict(
+            zip(found[0].columns, (of_query[:1].repeat(len(names)), names, *figures), strict=True)
+        )
         found.append(pl.DataFrame(columns).fill_nan(None).cast(pl.Schema(STRENGTHS)))
     order, falling = ["#query", "strength", "win_rate", "#id"], [False, True, True, False]
     best = pl.concat(found).sort(order, descending=falling, nulls_last=True)
@@ -238,5 +285,9 @@ def bradley_terry(
 
 
 def _texts(ids: pl.Series) -> pl.Series:
-    """The ids as text, the same for a whole number of any type: pandas stores whole numbers with missing ones as floats."""
-    return ids.cast(pl.String).str.strip_suffix(".0") if ids.dtype.is_float() else ids.cast(pl.String)
+    """The ids as text, the same for a whole number of any type: pandas stores whole numbers with
+    missing ones as floats.
+    """
+    return (
+        ids.cast(pl.String).str.strip_suffix(".0") if ids.dtype.is_float() else ids.cast(pl.String)
+    )

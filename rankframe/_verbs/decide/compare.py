@@ -77,9 +77,14 @@ TABLE = {
 OF_CLUSTERS: dict[str, Any] = {"n_clusters": pl.UInt32}
 """The column with `cluster`."""
 
-HIDDEN = {"#number": pl.Float64, "#exact": pl.Float64, "#width_ratio": pl.Float64, "#crossed": pl.Float64}
-"""Columns that settings and gates read: the queries counted with equal weights, whether p is exact, and of looks the ratio of widths and
-whether a bound was crossed."""
+HIDDEN = {
+    "#number": pl.Float64,
+    "#exact": pl.Float64,
+    "#width_ratio": pl.Float64,
+    "#crossed": pl.Float64,
+}
+"""Columns that settings and gates read: the queries counted with equal weights, whether p is exact,
+and of looks the ratio of widths and whether a bound was crossed."""
 
 MOST_RUNS = 8
 """The most runs whose pairs a terminal and a notebook show; of more they show the ranking."""
@@ -92,34 +97,42 @@ class Comparison(Result[R_co]):
     Attributes
     ----------
     table
-        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
-        ``baseline_mean`` and ``mean`` (of the baseline and of the run, over the queries where both have a value),
-        ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high`` and the kind of that
-        ``interval`` (String, such as ``"bounded"``), ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
-        where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
-        is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value), with `cluster`
-        also ``n_clusters`` (UInt32). With
-        ``test="bayes"``, ``p_value`` is null, and ``p_better``, ``p_equivalent`` and ``p_worse`` (Float64, of the run) sum to 1. With
-        `model_labels` or `adjust`, ``n_judged``, ``tuned_weight`` (of the model's labels, or the column's coefficient), ``variance_saved`` and
-        ``queries_to_halve`` of the difference, as for `summarize`; with `model_labels`, each mean has a weight of its own, so that
-        ``difference`` is not exactly ``mean`` less ``baseline_mean``.
+        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``,
+        ``run``, ``baseline_mean`` and ``mean`` (of the baseline and of the run, over the queries
+        where both have a value), ``difference`` (``mean`` less ``baseline_mean``), its interval
+        from ``ci_low`` to ``ci_high`` and the kind of that ``interval`` (String, such as
+        ``"bounded"``), ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the
+        differences over their standard deviation; null where they do not spread), all Float64; and
+        ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run is better than the
+        baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value), with
+        `cluster` also ``n_clusters`` (UInt32). With ``test="bayes"``, ``p_value`` is null, and
+        ``p_better``, ``p_equivalent`` and ``p_worse`` (Float64, of the run) sum to 1. With
+        `model_labels` or `adjust`, ``n_judged``, ``tuned_weight`` (of the model's labels, or the
+        column's coefficient), ``variance_saved`` and ``queries_to_halve`` of the difference, as for
+        `summarize`; with `model_labels`, each mean has a weight of its own, so that ``difference``
+        is not exactly ``mean`` less ``baseline_mean``.
     per_query
         A row per run and query: the query, its slice, ``run``, and a column per metric.
     per_query_delta
-        A row per pair of runs and query: the query, its slice, ``baseline``, ``run``, and the difference per metric.
+        A row per pair of runs and query: the query, its slice, ``baseline``, ``run``, and the
+        difference per metric.
     ranks
-        A row per metric, slice and run, the best run first: the slice's columns, ``metric``, ``run``, ``mean`` (Float64, over
-        the queries where all runs have a value), its ``rank`` (UInt32: 1 is the best; equal means share the best rank), an
-        interval of the true rank from ``rank_low`` to ``rank_high`` (UInt32: percentiles over resamples of the queries, and
-        every rank that the corrected test leaves open), how many runs it ``beats`` and is ``beaten_by`` (UInt32: by that
-        test, at the level 1 - `ci`), and its ``group`` (UInt32: 1 has the runs tied for the top, which none beats; n + 1
-        those that are beaten by a run of group n, and by none of a later group; null without p-values, and with a `baseline`, as
-        other pairs have no test). With `model_labels` or `adjust`, ``mean`` and ``rank`` are over the queries that people judged, and
-        the tests those of ``table``. Where the correction is ``"holm"`` or the test Tukey's, the intervals of all runs hold at once.
+        A row per metric, slice and run, the best run first: the slice's columns, ``metric``,
+        ``run``, ``mean`` (Float64, over the queries where all runs have a value), its ``rank``
+        (UInt32: 1 is the best; equal means share the best rank), an interval of the true rank from
+        ``rank_low`` to ``rank_high`` (UInt32: percentiles over resamples of the queries, and every
+        rank that the corrected test leaves open), how many runs it ``beats`` and is ``beaten_by``
+        (UInt32: by that test, at the level 1 - `ci`), and its ``group`` (UInt32: 1 has the runs
+        tied for the top, which none beats; n + 1 those that are beaten by a run of group n, and by
+        none of a later group; null without p-values, and with a `baseline`, as other pairs have no
+        test). With `model_labels` or `adjust`, ``mean`` and ``rank`` are over the queries that
+        people judged, and the tests those of ``table``. Where the correction is ``"holm"`` or the
+        test Tukey's, the intervals of all runs hold at once.
     settings
-        How it was computed: the runs, the test, the correction, the resamples, the seed, how many p-values are exact
-        (``"enumerated"``), the policies, the versions; of a sequential test, ``"sequential"``, with the method, the looks and
-        how many times as wide each row's interval is as that of a single look (``"width_ratio"``).
+        How it was computed: the runs, the test, the correction, the resamples, the seed, how many
+        p-values are exact (``"enumerated"``), the policies, the versions; of a sequential test,
+        ``"sequential"``, with the method, the looks and how many times as wide each row's interval
+        is as that of a single look (``"width_ratio"``).
     """
 
     table: R_co
@@ -129,7 +142,9 @@ class Comparison(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """Of more than two runs those tied for the top; then a sentence for each row, or for each pair of runs or metric."""
+        """Of more than two runs those tied for the top; then a sentence for each row, or for each
+        pair of runs or metric.
+        """
         rows = records(self.table)
         if gives_chances(self.settings):
             return chances_of(rows, self.settings, quotes)
@@ -142,7 +157,9 @@ class Comparison(Result[R_co]):
         return [of_pairs(rows, self.settings, most, self._notes(rows, most))]
 
     def _notes(self, rows: Sequence[Record], most: int | None) -> list[str]:
-        """What the figures need to be read right: how runs differ in judgments, what looks cost, which rows are left out."""
+        """What the figures need to be read right: how runs differ in judgments, what looks cost,
+        which rows are left out.
+        """
         return [*unequal(self.settings), *price(self.settings), *left_out(self, rows, most)]
 
     def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
@@ -168,14 +185,18 @@ class Comparison(Result[R_co]):
 
 @dataclass(frozen=True)
 class Significance:
-    """The test of a difference, and the correction for several tests in a family; or the test that corrects by itself."""
+    """The test of a difference, and the correction for several tests in a family; or the test that
+    corrects by itself.
+    """
 
     test: str
     correction: str | None
     family: Family = "all"
 
     def by(self, choice: Choice) -> Significance:
-        """The test and the correction by the chosen estimator, which may be no test, may correct by itself or give no p-value."""
+        """The test and the correction by the chosen estimator, which may be no test, may correct by
+        itself or give no p-value.
+        """
         row = choice.estimator
         test = self.test if choice.is_test else row.name
         correction = self.correction if row.gives_p else None
@@ -184,14 +205,22 @@ class Significance:
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
         by_name: dict[str | None, Correction] = {name: name for name in CORRECTIONS}
-        return adjusted(table, by_name.get(self.correction), [] if self.family == "all" else ["metric"])
+        return adjusted(
+            table, by_name.get(self.correction), [] if self.family == "all" else ["metric"]
+        )
 
 
-def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequence[str]) -> pl.DataFrame:
-    """The table with its p-values corrected; those of a family have the same values in the columns `family`."""
+def adjusted(
+    table: pl.DataFrame, correction: Correction | None, family: Sequence[str]
+) -> pl.DataFrame:
+    """The table with its p-values corrected; those of a family have the same values in the columns
+    `family`.
+    """
     p = np.full(table.height, np.nan)
     for rows in in_slices(table.with_row_index("#row"), family).values():
-        p[rows["#row"].to_numpy()] = stats.adjust(rows["p_value"].fill_null(np.nan).to_numpy(), correction)
+        p[rows["#row"].to_numpy()] = stats.adjust(
+            rows["p_value"].fill_null(np.nan).to_numpy(), correction
+        )
     return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
 
 
@@ -217,101 +246,123 @@ def compare(
     Parameters
     ----------
     *metrics
-        Texts, functions, values and expressions, as for :meth:`evaluate`; and ``"rpp"``, recall-paired preference, which has no value for one run:
-        its difference is the mean over the queries of how far the run is ahead of the baseline, and its means are null.
+        Texts, functions, values and expressions, as for :meth:`evaluate`; and ``"rpp"``,
+        recall-paired preference, which has no value for one run: its difference is the mean over
+        the queries of how far the run is ahead of the baseline, and its means are null.
     runs
-        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
-        table with labels for each run, including the table of `.rank`: ``{"old": df_old, "new": df_new}``. Other
-        arguments can only name columns that all tables have.
+        The columns of the runs' scores, in a table with a row per document; null where a run does
+        not retrieve it. Or a table with labels for each run, including the table of `.rank`:
+        ``{"old": df_old, "new": df_new}``. Other arguments can only name columns that all tables
+        have.
     run
-        The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
+        The column that names the run of each row, in a table with a row per run and document;
+        instead of `runs`.
     baseline
         The run that the others are compared with; ``None`` compares all pairs.
     test
-        The two-sided test of the differences per query, which also gives their interval: p is below 1 - `ci` exactly where the
-        interval leaves out 0. ``"auto"`` takes ``"permutation"`` where six queries or more differ from the commonest difference,
-        and elsewhere the interval ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of the
-        differences: in all ways if at most sixteen queries differ, else at random, with p = (b + 1) / (resamples + 1), so never
-        0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
-        honestly significant difference, whose p-values and intervals hold for all pairs of a metric and slice at once; it takes
-        only the queries where all runs have a value. ``"bayes"`` is the Bayesian
-        signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
-        ``"sequential"`` may be read at every look while queries come in: its intervals (confidence sequences) and p-values hold at
-        all looks at once, and only shrink; metrics need bounds.
+        The two-sided test of the differences per query, which also gives their interval: p is below
+        1 - `ci` exactly where the interval leaves out 0. ``"auto"`` takes ``"permutation"`` where
+        six queries or more differ from the commonest difference, and elsewhere the interval
+        ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of
+        the differences: in all ways if at most sixteen queries differ, else at random, with p = (b
+        + 1) / (resamples + 1), so never
+        0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples Student's statistic. ``"tukey"``
+          is the randomised
+        honestly significant difference, whose p-values and intervals hold for all pairs of a metric
+        and slice at once; it takes only the queries where all runs have a value. ``"bayes"`` is the
+        Bayesian signed-rank test of baycomp, which gives probabilities that a run is better,
+        equivalent and worse in place of p-values. ``"sequential"`` may be read at every look while
+        queries come in: its intervals (confidence sequences) and p-values hold at all looks at
+        once, and only shrink; metrics need bounds.
     correction
-        The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
-        ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all alarms; ``None`` for no correction.
-        Tukey's test corrects by itself.
+        The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm,
+        ``"bh"`` and ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all
+        alarms; ``None`` for no correction. Tukey's test corrects by itself.
     family
-        The rows of the table that are corrected together: ``"all"`` corrects all metrics and slices together, ``"metric"``
-        corrects each metric separately, which bounds the false alarms per metric and not over all metrics.
+        The rows of the table that are corrected together: ``"all"`` corrects all metrics and slices
+        together, ``"metric"`` corrects each metric separately, which bounds the false alarms per
+        metric and not over all metrics.
     by
         The columns whose values slice the queries, as for :meth:`summarize`.
     ci
-        The confidence of the interval of each difference; ``None`` for no intervals: ``ci_low``, ``ci_high``, ``interval`` and the
-        intervals of ranks are null, and runs beat each other at the level 0.05.
+        The confidence of the interval of each difference; ``None`` for no intervals: ``ci_low``,
+        ``ci_high``, ``interval`` and the intervals of ranks are null, and runs beat each other at
+        the level 0.05.
     interval
-        Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``, ``"percentile"``, as for :meth:`summarize`, or
-        a test by its name. The differences of a metric have bounds if the metric has.
+        Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``,
+        ``"percentile"``, as for :meth:`summarize`, or a test by its name. The differences of a
+        metric have bounds if the metric has.
     weights
-        The column of the queries' weights, or a metric that is the same for all runs, such as ``"num_rel"``, as for :meth:`summarize`.
+        The column of the queries' weights, or a metric that is the same for all runs, such as
+        ``"num_rel"``, as for :meth:`summarize`.
     cluster
-        The column of the users, or of other clusters of queries that are not independent, as for :meth:`summarize`: the
-        unit of tests and intervals is then the cluster, whose difference is the weighted mean of those of its queries, and whose
-        sign is flipped as one. Figures such as ``wins`` and ``n_queries`` still count queries.
+        The column of the users, or of other clusters of queries that are not independent, as for
+        :meth:`summarize`: the unit of tests and intervals is then the cluster, whose difference is
+        the weighted mean of those of its queries, and whose sign is flipped as one. Figures such as
+        ``wins`` and ``n_queries`` still count queries.
     missing
-        With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
-        ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query without scores.
+        With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out
+        for all runs, ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query
+        without scores.
     rope
-        With ``test="bayes"``, the region of practical equivalence: the largest difference of two queries' mean that counts as none.
+        With ``test="bayes"``, the region of practical equivalence: the largest difference of two
+        queries' mean that counts as none.
     model_labels
-        The column of a model's labels, as for :meth:`summarize`: differences per query are those by people's labels. Interval
-        and p-value are Student's. ``wins``, ``ties`` and ``losses`` count the model's labels where people judged nothing.
+        The column of a model's labels, as for :meth:`summarize`: differences per query are those by
+        people's labels. Interval and p-value are Student's. ``wins``, ``ties`` and ``losses`` count
+        the model's labels where people judged nothing.
     adjust
-        A column with one value per query that was known before, such as ``"score last month"``, or the text of a metric of the
-        baseline that reads no labels: the differences are adjusted for it, by its mean over more queries than people judged (CUPED).
-        Either some queries of the table have no label, or `adjust_mean` is given. Each slice needs 30 judged queries, drawn at
-        random; needs SciPy. The estimate is unbiased up to the error of
-        the coefficient; interval and p-value are Student's.
+        A column with one value per query that was known before, such as ``"score last month"``, or
+        the text of a metric of the baseline that reads no labels: the differences are adjusted for
+        it, by its mean over more queries than people judged (CUPED). Either some queries of the
+        table have no label, or `adjust_mean` is given. Each slice needs 30 judged queries, drawn at
+        random; needs SciPy. The estimate is unbiased up to the error of the coefficient; interval
+        and p-value are Student's.
     adjust_mean
         The mean of `adjust` over all queries that the runs are for.
     look
-        For the sequential test: the column that says when a query came, such as a day: values that sort, the same in all rows
-        of a query. Queries of one look enter in an order derived from their ids; queries without a look come last, so give each
-        one if you look again. ``None``: they enter in the order of the
-        table, which must have nothing to do with their values; append later queries to its end.
+        For the sequential test: the column that says when a query came, such as a day: values that
+        sort, the same in all rows of a query. Queries of one look enter in an order derived from
+        their ids; queries without a look come last, so give each one if you look again. ``None``:
+        they enter in the order of the table, which must have nothing to do with their values;
+        append later queries to its end.
     planned
-        For the sequential test: about how many queries will come. It chooses the method, betting below 10,000 and empirical
-        Bernstein from there on; keep it at all looks.
+        For the sequential test: about how many queries will come. It chooses the method, betting
+        below 10,000 and empirical Bernstein from there on; keep it at all looks.
     resamples, seed, progress
         As for :meth:`summarize`; all metrics and runs share the same draws.
 
     Returns
     -------
-    A :class:`rankframe.results.Comparison`, whose ``table``, ``per_query``, ``per_query_delta`` and ``ranks`` are frames of the
-    caller's kind. Of a LazyFrame only the values per query are held in memory.
+    A :class:`rankframe.results.Comparison`, whose ``table``, ``per_query``, ``per_query_delta`` and
+    ``ranks`` are frames of the caller's kind. Of a LazyFrame only the values per query are held in
+    memory.
 
     Raises
     ------
     InvalidOption
-        If there are fewer than two runs, or no such baseline; if a metric of a sequential test has no bounds.
+        If there are fewer than two runs, or no such baseline; if a metric of a sequential test has
+        no bounds.
     InvalidData
         If a run lacks queries and `missing` is ``"error"``.
 
     References
     ----------
-    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
-    retrieval evaluation, CIKM. J. A. Hartigan (1969), Using subsample values as typical values, JASA 64. F. Konietschke, M. Pauly
-    (2014), Bootstrapping and permuting paired t-test type statistics, Statistics and Computing 24. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
-    information retrieval experiments, ACM TOIS 30. A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian
-    Wilcoxon signed-rank test based on the Dirichlet process, ICML. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013), Improving the
-    sensitivity of online controlled experiments by utilizing pre-experiment data, WSDM. I.
-    Waudby-Smith, A. Ramdas (2024), Estimating means of bounded random variables by betting, JRSS B 86.
+    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests
+    for information retrieval evaluation, CIKM. J. A. Hartigan (1969), Using subsample values as
+    typical values, JASA 64. F. Konietschke, M. Pauly (2014), Bootstrapping and permuting paired
+    t-test type statistics, Statistics and Computing 24. B. Carterette (2012), Multiple testing in
+    statistical analysis of systems-based information retrieval experiments, ACM TOIS 30. A.
+    Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian Wilcoxon signed-rank
+    test based on the Dirichlet process, ICML. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013),
+    Improving the sensitivity of online controlled experiments by utilizing pre-experiment data,
+    WSDM. I. Waudby-Smith, A. Ramdas (2024), Estimating means of bounded random variables by
+    betting, JRSS B 86.
 
     Examples
     --------
-    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0. As all six differ by the
-    same, the default would take the bounded estimator.
+    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far
+    from 0. As all six differ by the same, the default would take the bounded estimator.
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
@@ -340,13 +391,18 @@ def compare(
     of_interval = interval if estimator.takes("interval") else estimator.name
     resampling = Resampling.of(shared, of_interval)
     calls = averaged(
-        metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])", table.setup, weighs=estimator.takes("weights")
+        metrics,
+        "compare('ndcg@10', runs=['bm25', 'ltr'])",
+        table.setup,
+        weighs=estimator.takes("weights"),
     )
     choice.refuse_metrics(calls)
     looks = Looks.of(estimator, ci, planned, look).checked(calls, correction)
     own = {"rope": rope} if estimator.takes("rope") else {}
     options = {**own, **looks.options, "interval": interval, "adjust_mean": adjust_mean}
-    found, figures = compared(table, calls, design, Estimation(estimator, resampling, options), looks)
+    found, figures = compared(
+        table, calls, design, Estimation(estimator, resampling, options), looks
+    )
     significance = Significance(test, correction, family).by(choice)
     figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
@@ -364,14 +420,23 @@ def compare(
     )
     figures = figures.drop(HIDDEN)
     delta, ranks = deltas(found, design), ranks_of(found, figures, design, resampling)
-    return Comparison(table.give(figures), table.give(found.long()), table.give(delta), table.give(ranks), settings)
+    return Comparison(
+        table.give(figures),
+        table.give(found.long()),
+        table.give(delta),
+        table.give(ranks),
+        settings,
+    )
 
 
 def deltas(found: PairedValues, design: Design) -> pl.DataFrame:
     """The differences of each pair of runs, query by query."""
     every = np.arange(len(found.queries))
     return pl.concat(
-        found.rows({"baseline": found.runs[a], "run": found.runs[b]}, differences(*found.sides([(a, b)], every)))
+        found.rows(
+            {"baseline": found.runs[a], "run": found.runs[b]},
+            differences(*found.sides([(a, b)], every)),
+        )
         for a, b in design.pairs(found.runs)
     )
 
@@ -412,7 +477,11 @@ def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> 
         **names_of_pairs(part),
         **means_and_intervals(part, estimate, estimation),
         **counts(part),
-        **({"n_clusters": (~np.isnan(sample.values)).sum(axis=0)} if CLUSTER in part.found.queries else {}),
+        **(
+            {"n_clusters": (~np.isnan(sample.values)).sum(axis=0)}
+            if CLUSTER in part.found.queries
+            else {}
+        ),
         **{name: estimate.more[name] for name in estimation.estimator.columns},
         **hidden(part, estimate),
     }
@@ -431,14 +500,20 @@ def names_of_pairs(part: SliceOfPairs) -> dict[str, Any]:
     }
 
 
-def means_and_intervals(part: SliceOfPairs, estimate: Estimate, estimation: Estimation) -> dict[str, Any]:
-    """The means of both sides, their difference, its interval, p and effect size, on the metrics' own scales."""
+def means_and_intervals(
+    part: SliceOfPairs, estimate: Estimate, estimation: Estimation
+) -> dict[str, Any]:
+    """The means of both sides, their difference, its interval, p and effect size, on the metrics'
+    own scales.
+    """
     calls = part.calls
     mean_a, mean_b = (estimation.mean(side) for side in (part.first, part.second))
     of_both = np.array([call.of_pairs for call in calls])
     geometric = np.array([Mean.of(call).is_geometric for call in calls])
     on_scale = (estimate.value, estimate.low, estimate.high)
-    difference, low, high = (np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale)
+    difference, low, high = (
+        np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale
+    )
     effect = over(estimate.value, spreads(part.tested, part.weights))
     return {
         "baseline_mean": np.where(of_both, np.nan, unscaled(mean_a, calls)),
@@ -454,7 +529,9 @@ def means_and_intervals(part: SliceOfPairs, estimate: Estimate, estimation: Esti
 
 
 def counts(part: SliceOfPairs) -> dict[str, Any]:
-    """On how many queries the run is better, equal and worse, and how many queries have a difference."""
+    """On how many queries the run is better, equal and worse, and how many queries have a
+    difference.
+    """
     better = part.changes * [1 if call.higher_is_better else -1 for call in part.calls]
     return {
         "wins": (better > 0).sum(axis=0),

@@ -19,15 +19,23 @@ from ..sample.judged import KINDS, Help
 from ..sample.resampling import Resampling
 from .sequential import AGAIN, Looks
 
-OF_KNOWN: Sequence[tuple[Estimator, Text]] = [(ESTIMATORS[kind], option(**{name: ...})) for name, kind in KINDS.items()]
+OF_KNOWN: Sequence[tuple[Estimator, Text]] = [
+    (ESTIMATORS[kind], option(**{name: ...})) for name, kind in KINDS.items()
+]
 """How a call asks for the estimators of few judged queries."""
 
 OF_INTERVALS: Sequence[tuple[Estimator, Text]] = [
-    (ESTIMATORS[name], option(interval=name)) for name in get_args(OfDifferences) if name not in get_args(Test)
+    (ESTIMATORS[name], option(interval=name))
+    for name in get_args(OfDifferences)
+    if name not in get_args(Test)
 ]
 """How `compare` asks for the estimators that are no test."""
 
-OF_TESTS = [*((ESTIMATORS[name], option(test=name)) for name in get_args(Test)), *OF_INTERVALS, *OF_KNOWN]
+OF_TESTS = [
+    *((ESTIMATORS[name], option(test=name)) for name in get_args(Test)),
+    *OF_INTERVALS,
+    *OF_KNOWN,
+]
 """How `compare` asks for its estimators."""
 
 OF_GATES: Sequence[tuple[Estimator, Text]] = [
@@ -72,7 +80,9 @@ class Estimation:
         return self.estimator.mean(sample, **options)
 
     def enough(self, share: float, ci: float) -> int:
-        """After how many queries without a change a bound rules out the loss of a share of the values' range."""
+        """After how many queries without a change a bound rules out the loss of a share of the
+        values' range.
+        """
         options = self.estimator.own(self.estimator.enough, self.options)
         return self.estimator.enough(share, ci, **options)
 
@@ -97,7 +107,9 @@ class Choice:
 
     @classmethod
     def of_test(cls, test: Test, interval: OfDifferences, known: Help) -> Choice:
-        """The choice of a comparison: the estimator for what is known of the queries, else the test, else the interval."""
+        """The choice of a comparison: the estimator for what is known of the queries, else the
+        test, else the interval.
+        """
         if known.estimator is not None:
             return cls(ESTIMATORS[known.estimator], known.given, OF_TESTS)
         if test == "auto" and interval != "auto":
@@ -106,7 +118,9 @@ class Choice:
 
     @classmethod
     def of_bound(cls, interval: Bound, looks: Looks, known: Help) -> Choice:
-        """The choice of a gate: the estimator for what is known of the queries, else that of several looks, else the interval."""
+        """The choice of a gate: the estimator for what is known of the queries, else that of
+        several looks, else the interval.
+        """
         if known.estimator is not None:
             return cls(ESTIMATORS[known.estimator], known.given, OF_GATES)
         if looks.estimator is not None:
@@ -119,7 +133,9 @@ class Choice:
         return all(self.estimator is not row for row, _ in OF_KNOWN)
 
     def checked(self, ci: float | None = 0.95, **options: tuple[object, object]) -> Choice:
-        """The same choice; refuse options that the estimator does not take. Each option comes with its value and its default."""
+        """The same choice; refuse options that the estimator does not take. Each option comes with
+        its value and its default.
+        """
         self.estimator.refuse_others(self.asked_by, options, self.ways)
         if ci is None and "confidence" in self.estimator.needs:
             raise InvalidOption(self.asked_by, " needs an interval; write ", option(ci=0.95))

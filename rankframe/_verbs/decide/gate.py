@@ -1,4 +1,6 @@
-"""Whether runs may replace a baseline: budgets per metric and slice, a verdict, and the queries that moved most."""
+"""Whether runs may replace a baseline: budgets per metric and slice, a verdict, and the queries
+that moved most.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from ..._catalog.call import Call
 from ..._catalog.means import Mean
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import with_labels
-from ..._results.grid import Cell, Grid, Record, in_words, left_out, name_of, named, numbers, records
+from ..._results.grid import (
+    Cell,
+    Grid,
+    Record,
+    in_words,
+    left_out,
+    name_of,
+    named,
+    numbers,
+    records,
+)
 from ..._results.markup import visible
 from ..._results.result import MOST_ROWS, Block, Format, Result
 from ..._results.sentences import IN_TEXT, Quotes
@@ -62,25 +74,29 @@ class Verdict(Result[R_co]):
     passed
         Whether every row of the table passed.
     table
-        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``,
-        ``mean`` (of the run), ``difference`` (``mean`` less ``baseline_mean``), ``bound`` (the confidence bound of the
-        difference, to the worse side; null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``,
-        ``"failed"``, ``"too few queries"`` to tell, or ``"not shown"``, if the mean is not worse and a loss beyond the budget is
-        not ruled out: the last two are no pass, and need more queries), ``passed``, ``n_queries`` and
-        ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another interval than
-        ``"bounded"`` none does). With `cluster`, also ``n_clusters`` (UInt32), and ``queries_needed`` is a number of clusters.
+        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``,
+        ``baseline_mean``, ``mean`` (of the run), ``difference`` (``mean`` less ``baseline_mean``),
+        ``bound`` (the confidence bound of the difference, to the worse side; null for fewer than
+        two queries), ``budget``, ``verdict`` (``"passed"``, ``"failed"``, ``"too few queries"`` to
+        tell, or ``"not shown"``, if the mean is not worse and a loss beyond the budget is not ruled
+        out: the last two are no pass, and need more queries), ``passed``, ``n_queries`` and
+        ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another
+        interval than ``"bounded"`` none does). With `cluster`, also ``n_clusters`` (UInt32), and
+        ``queries_needed`` is a number of clusters.
     failures
         The rows of ``table`` that did not pass.
     moved
-        The queries whose values changed most, by metric and run: the query, its slice, ``difference``, and, for each
-        document that contributed to the difference, its label, its ``rank`` and ``contribution`` in the run, and its
-        ``baseline_rank`` and ``baseline_contribution`` in the baseline; nulls if the metric is no sum over documents.
+        The queries whose values changed most, by metric and run: the query, its slice,
+        ``difference``, and, for each document that contributed to the difference, its label, its
+        ``rank`` and ``contribution`` in the run, and its ``baseline_rank`` and
+        ``baseline_contribution`` in the baseline; nulls if the metric is no sum over documents.
     settings
         How it was computed.
     state
-        Of a sequential gate: what to give as `sequential` at the next look, a row per run and query: ``look`` (Int64, 1 for the
-        first), the query, its slices, ``run``, a column per metric, and what all looks share, ``planned`` (Int64) and
-        ``confidence`` (Float64). ``None`` of another gate.
+        Of a sequential gate: what to give as `sequential` at the next look, a row per run and
+        query: ``look`` (Int64, 1 for the first), the query, its slices, ``run``, a column per
+        metric, and what all looks share, ``planned`` (Int64) and ``confidence`` (Float64). ``None``
+        of another gate.
     """
 
     passed: bool
@@ -106,16 +122,28 @@ class Verdict(Result[R_co]):
         body = []
         for row in rows[:most]:
             verdict = Cell(row["verdict"], best=not row["passed"])
-            differences = ("" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound"))
+            differences = (
+                "" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound")
+            )
             sizes = [f"{row[name]:,}" for name in ("n_queries", *OF_CLUSTERS) if name in row]
             needed = f"{row['queries_needed']:,}" if row["verdict"] == TOO_FEW else ""
             judged = (*differences, f"{row['budget']:g}", *sizes, needed)
             body.append(
-                (verdict, *named(row, *names), *numbers(row, "baseline_mean", "mean", digits=4), *map(Cell, judged))
+                (
+                    verdict,
+                    *named(row, *names),
+                    *numbers(row, "baseline_mean", "mean", digits=4),
+                    *map(Cell, judged),
+                )
             )
-        units = ("queries", "clusters") if any("n_clusters" in row for row in rows) else ("queries",)
+        units = (
+            ("queries", "clusters") if any("n_clusters" in row for row in rows) else ("queries",)
+        )
         figures = ("baseline mean", "mean", "difference", "at worst", "budget", *units, "needed")
-        note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * self.settings['confidence']:.6g}% confidence."
+        note = (
+            "At worst: the bound of the difference, mean less baseline mean, with "
+            f"{100 * self.settings['confidence']:.6g}% confidence."
+        )
         notes = (note, *unequal(self.settings), *price(self.settings), *left_out(self, rows, most))
         return [Grid(("verdict", *names), figures, body, notes)]
 
@@ -127,7 +155,8 @@ class Verdict(Result[R_co]):
         return [[passing(rows)], *self.grids(most)]
 
     def lines(self, format: Style = "text") -> list[str]:
-        r"""One line per row of the table: plain text, or annotations that GitHub shows beside a change.
+        r"""One line per row of the table: plain text, or annotations that GitHub shows beside a
+        change.
 
         Parameters
         ----------
@@ -163,42 +192,50 @@ def gate(
     most_moved: Annotated[int, Range(least=0, most=10**9)] = 10,
     **shared: Unpack[OfGate],
 ) -> Verdict[R]:
-    """Gate a release: pass only if the queries rule out that any metric fell by more than its budget, in any slice.
+    """Gate a release: pass only if the queries rule out that any metric fell by more than its
+    budget, in any slice.
 
-    A run passes if the one-sided confidence bound of its loss against the baseline is within the budget. A run with too
-    few queries does not pass: if no query changes, a budget of 0.01 needs 299 queries, a budget of 0.05 needs 59. All
-    metrics, slices and runs have to pass, so no correction is needed.
+    A run passes if the one-sided confidence bound of its loss against the baseline is within the
+    budget. A run with too few queries does not pass: if no query changes, a budget of 0.01 needs
+    299 queries, a budget of 0.05 needs 59. All metrics, slices and runs have to pass, so no
+    correction is needed.
 
     Parameters
     ----------
     *budgets
-        How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``: in units of the
-        metric, less than its range, with a warning above a quarter of it. Or texts, functions, values and expressions, as for
-        :meth:`evaluate`, all of which have the budget `margin`.
+        How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map":
+        0.02}``: in units of the metric, less than its range, with a warning above a quarter of it.
+        Or texts, functions, values and expressions, as for :meth:`evaluate`, all of which have the
+        budget `margin`.
     margin
-        One budget for all metrics, the margin of a test of noninferiority: ``gate("rr", "map", margin=0.01, ...)``.
+        One budget for all metrics, the margin of a test of noninferiority: ``gate("rr", "map",
+        margin=0.01, ...)``.
     baseline
         The run that the others may replace; ``None`` is the first one. With `run`, name it.
     runs, run, by, weights, cluster, missing
         As for :meth:`compare`.
     confidence
-        The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by exactly the
-        budget passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
+        The confidence of the one-sided bound: if the queries are a random sample, a run that is
+        worse by exactly the budget passes with a probability of at most 1 - `confidence`, for any
+        distribution of its losses.
     interval
-        The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
-        bounds given) guarantees that probability. The other kinds need 50 queries, where queries whose weights differ count as
-        fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses. A sequential gate has
-        an interval of its own.
+        The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"``
+        (of a value, with its bounds given) guarantees that probability. The other kinds need 50
+        queries, where queries whose weights differ count as fewer. They pass more of the runs that
+        are no worse, but also more of those with rare, large losses. A sequential gate has an
+        interval of its own.
     model_labels, adjust, adjust_mean
-        As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
+        As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed.
+        The bound is Student's.
     sequential
-        For a gate that is read at every look while queries come in: ``True`` at the first look, and then the ``state`` of the
-        verdict before. Its bounds hold at all looks at once, and only get better, so that the first pass may release the run;
-        metrics need bounds. A query counts once, with the values of its first look; queries of one look enter in an order
-        derived from their ids. ``None`` for a gate that is read once.
+        For a gate that is read at every look while queries come in: ``True`` at the first look, and
+        then the ``state`` of the verdict before. Its bounds hold at all looks at once, and only get
+        better, so that the first pass may release the run; metrics need bounds. A query counts
+        once, with the values of its first look; queries of one look enter in an order derived from
+        their ids. ``None`` for a gate that is read once.
     planned
-        Of a sequential gate: about how many queries will come; ``None`` is 1,000, or what the state began with. As for
-        :meth:`compare`.
+        Of a sequential gate: about how many queries will come; ``None`` is 1,000, or what the state
+        began with. As for :meth:`compare`.
     most_moved
         How many queries to show per metric and run, those whose values changed most first.
     resamples, seed, progress
@@ -206,9 +243,9 @@ def gate(
 
     Returns
     -------
-    A :class:`rankframe.results.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
-    caller's kind, as is ``state``. Of a LazyFrame only the values per query are held in memory, and the rows of queries that
-    moved, which a second pass reads.
+    A :class:`rankframe.results.Verdict`, true if all pass, whose ``table``, ``failures`` and
+    ``moved`` are frames of the caller's kind, as is ``state``. Of a LazyFrame only the values per
+    query are held in memory, and the rows of queries that moved, which a second pass reads.
 
     References
     ----------
@@ -223,7 +260,8 @@ def gate(
     >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
     (False, ['too few queries'], [14])
 
-    On each of thirty queries, the new run ranks the relevant document first and the old run ranks it second of three:
+    On each of thirty queries, the new run ranks the relevant document first and the old run ranks
+    it second of three:
 
     >>> label, old, new = (x * 30 for x in ([1, 0, 0], [2, 3, 1], [3, 2, 1]))
     >>> df = pl.DataFrame({"query_id": [q for q in range(30) for _ in "abc"], "doc_id": list("abc") * 30, "label": label,
@@ -258,7 +296,13 @@ def gate(
     estimation = Estimation(estimator, resampling, options)
     found, figures = compared(table, calls, design, estimation, looks)
     of_looks = looks.settings(found, figures)
-    figures = judged(figures, budget_of, needed_of(budget_of, found, estimation, confidence), design.by, estimator)
+    figures = judged(
+        figures,
+        budget_of,
+        needed_of(budget_of, found, estimation, confidence),
+        design.by,
+        estimator,
+    )
     failures = figures.filter(~pl.col("passed"))
     moved = _moved(table, found, design, calls, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
@@ -275,7 +319,14 @@ def gate(
     )
     kept = looks.kept(found)
     state = None if kept is None else table.give(kept)
-    return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings, state)
+    return Verdict(
+        failures.is_empty(),
+        table.give(figures),
+        table.give(failures),
+        table.give(moved),
+        settings,
+        state,
+    )
 
 
 def refuse_unbounded(calls: Sequence[Call], interval: str) -> None:
@@ -286,7 +337,11 @@ def refuse_unbounded(calls: Sequence[Call], interval: str) -> None:
                 f"{call.text} has no bounds, within which ",
                 option(interval=interval),
                 " is valid for any losses; give them",
-                Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
+                Code(
+                    "rf.value('latency', bounds=(0, 10))",
+                    command="value:latency(bounds=[0,10])",
+                    phrase=", as {}",
+                ),
             )
 
 
@@ -295,7 +350,8 @@ def needed_of(
 ) -> list[int]:
     """The fewest queries with which a run that changes nothing passes, for each metric.
 
-    A run that loses the span of the metric's values on a share budget / span of all queries lowers the mean by the budget.
+    A run that loses the span of the metric's values on a share budget / span of all queries lowers
+    the mean by the budget.
     """
     low, high, _ = limits(found.values, found.calls)
     needed = []
@@ -312,12 +368,19 @@ def judged(
     by: Sequence[str],
     estimator: Estimator,
 ) -> pl.DataFrame:
-    """The verdict of each row of a comparison: its bound is the end of the interval to the worse side.
+    """The verdict of each row of a comparison: its bound is the end of the interval to the worse
+    side.
 
     Where there may be later looks, only a run that is beyond its budget even at best failed.
     """
-    of_metrics = {"metric": [call.text for call in budget_of], "#higher": [call.higher_is_better for call in budget_of]}
-    of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": [*needed]}
+    of_metrics = {
+        "metric": [call.text for call in budget_of],
+        "#higher": [call.higher_is_better for call in budget_of],
+    }
+    of_metrics |= {
+        "#budget": [float(budget) for budget in budget_of.values()],
+        "#needed": [*needed],
+    }
     figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
     higher, allowed, takes = pl.col("#higher"), pl.col("#budget"), pl.col("#needed").cast(pl.Int64)
     worst = pl.when(higher).then("ci_low").otherwise("ci_high")
@@ -328,23 +391,42 @@ def judged(
     few = may_grow | (pl.col("#number") < takes)
     enough = pl.lit(estimator.holds_for_few) | ~few
     passed = (within & enough).fill_null(False)
-    gains = pl.when(higher).then(pl.col("difference") >= 0).otherwise(pl.col("difference") <= 0).fill_null(False)
+    gains = (
+        pl.when(higher)
+        .then(pl.col("difference") >= 0)
+        .otherwise(pl.col("difference") <= 0)
+        .fill_null(False)
+    )
     missed = pl.when(gains).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(FAILED))
-    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(missed).otherwise(pl.lit(TOO_FEW))
+    verdict = (
+        pl.when(passed)
+        .then(pl.lit(PASSED))
+        .when(~few | beyond)
+        .then(missed)
+        .otherwise(pl.lit(TOO_FEW))
+    )
     columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
     clusters = [name for name in OF_CLUSTERS if name in figures.columns]
     return figures.select(*by, *COMPARED, **columns).hstack(figures.select(clusters))
 
 
 def budgets_of(
-    given: Sequence[Mapping[Request, float] | Request], margin: float | None, setup: Setup | None = None
+    given: Sequence[Mapping[Request, float] | Request],
+    margin: float | None,
+    setup: Setup | None = None,
 ) -> dict[Call, float]:
     """The budget of each metric."""
     found: dict[Call, float] = {}
-    each = [pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])]
+    each = [
+        pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])
+    ]
     for metric, budget in each:
         if not (is_number(budget) and 0 <= budget < float("inf")):
-            lacks = f"{metric!r} has no budget" if budget is None else f"the budget of {metric!r} is {budget!r}"
+            lacks = (
+                f"{metric!r} has no budget"
+                if budget is None
+                else f"the budget of {metric!r} is {budget!r}"
+            )
             raise InvalidOption(
                 f"{lacks}; give how much worse its mean may be",
                 Code(f"df.rank.{EXAMPLE}", phrase=", as {}", command="--budget ndcg@10=0.01"),
@@ -352,7 +434,8 @@ def budgets_of(
         for call in averaged([metric], EXAMPLE, setup, weighs=True):
             if call in found:
                 raise InvalidOption(
-                    f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
+                    f"{metric!r} has two budgets, as {call.text!r} was given before; give "
+                    "each metric one"
                 )
             _compare_with_range(call, budget)
             found[call] = budget
@@ -362,22 +445,27 @@ def budgets_of(
 
 
 def _compare_with_range(call: Call, budget: float) -> None:
-    """Refuse a budget that no loss exceeds, and warn of one that few do: most often a share given in percent."""
+    """Refuse a budget that no loss exceeds, and warn of one that few do: most often a share given
+    in percent.
+    """
     least, greatest = call.bounds
     if least is None or greatest is None:
         if budget > GREATEST:
             raise InvalidOption(
-                f"a budget of {budget:g} allows any loss: no value of {call.text} is beyond {GREATEST:g}"
+                f"a budget of {budget:g} allows any loss: no value of {call.text} is beyond "
+                f"{GREATEST:g}"
             )
         return
     span, percent = greatest - least, f"; {budget:g}% is {budget / 100:g}"
     if budget >= span:
         raise InvalidOption(
-            f"a budget of {budget:g} allows any loss, as {call.text} goes from {least:g} to {greatest:g}{percent}"
+            f"a budget of {budget:g} allows any loss, as {call.text} goes from {least:g} to "
+            f"{greatest:g}{percent}"
         )
     if budget > span / 4:
         warn(
-            f"a budget of {budget:g} is more than a quarter of the range of {call.text}, {least:g} to {greatest:g}{percent}"
+            f"a budget of {budget:g} is more than a quarter of the range of {call.text}, "
+            f"{least:g} to {greatest:g}{percent}"
         )
 
 
@@ -394,7 +482,9 @@ MOVED = {
 }  # fmt: skip
 
 
-def _moved(table: Table[Any], found: PairedValues, design: Design, calls: Sequence[Call], most: int) -> pl.DataFrame:
+def _moved(
+    table: Table[Any], found: PairedValues, design: Design, calls: Sequence[Call], most: int
+) -> pl.DataFrame:
     """The queries that moved most, with the contributions of their documents in both runs."""
     setup, pairs = table.setup, design.pairs(found.runs)
     moved = [[_most_moved(found, i, pair, most) for pair in pairs] for i in range(len(found.calls))]
@@ -412,11 +502,15 @@ def _moved(table: Table[Any], found: PairedValues, design: Design, calls: Sequen
             with suppress(InvalidOption):  # the metric is no sum over documents
                 for which in {run for pair in pairs for run in pair}:
                     run = found.runs[which]
-                    documents[which] = explained(frame, setup, design.runs, run, call, whole=table.whole)
+                    documents[which] = explained(
+                        frame, setup, design.runs, run, call, whole=table.whole
+                    )
         for (a, b), queries in zip(pairs, of_pairs, strict=True):
             if documents:
                 key = [*found.query, str(doc)]
-                parts.append(_with_documents(queries, found.query, key, label, documents[a], documents[b]))
+                parts.append(
+                    _with_documents(queries, found.query, key, label, documents[a], documents[b])
+                )
             else:
                 parts.append(queries.with_columns(nothing))
     return pl.concat(parts)
@@ -433,9 +527,16 @@ def _most_moved(found: PairedValues, metric: int, pair: tuple[int, int], most: i
 
 
 def _with_documents(
-    queries: pl.DataFrame, query: list[str], key: list[str], label: str, before: pl.DataFrame, after: pl.DataFrame
+    queries: pl.DataFrame,
+    query: list[str],
+    key: list[str],
+    label: str,
+    before: pl.DataFrame,
+    after: pl.DataFrame,
 ) -> pl.DataFrame:
-    """The queries, with a row per document whose contribution differs between the two runs; at least one row each."""
+    """The queries, with a row per document whose contribution differs between the two runs; at
+    least one row each.
+    """
     rank, other_rank, contribution, other = MOVED
     before, after = (
         x.join(queries, on=query, how="semi", nulls_equal=True).select(
@@ -445,7 +546,9 @@ def _with_documents(
     )
     both = before.join(after, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
     change = pl.col(other).fill_null(0) - pl.col(contribution).fill_null(0)
-    both = both.filter(change.abs() > stats.NOISE).sort(pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True)
+    both = both.filter(change.abs() > stats.NOISE).sort(
+        pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True
+    )
     both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
 
@@ -456,10 +559,16 @@ def _line(row: Record, by: Sequence[str], format: Style) -> str:
     title = f"{in_words(row['metric'])} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
     outcome, budget = f"{difference} against {row['baseline']}", f"budget of {row['budget']:g}"
-    unit, n = ("clusters", row["n_clusters"]) if "n_clusters" in row else ("queries", row["n_queries"])
+    unit, n = (
+        ("clusters", row["n_clusters"]) if "n_clusters" in row else ("queries", row["n_queries"])
+    )
     at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
     if row["verdict"] == TOO_FEW:
-        takes = f"a {budget} takes {row['queries_needed']} or more" if n < row["queries_needed"] else at_worst
+        takes = (
+            f"a {budget} takes {row['queries_needed']} or more"
+            if n < row["queries_needed"]
+            else at_worst
+        )
         outcome = f"{outcome}, too few {unit} to tell: {n}, and {takes}"
     elif row["verdict"] == NOT_SHOWN:
         outcome = f"{outcome}, {at_worst}, beyond the {budget}: needs more {unit} than these {n}"
@@ -484,4 +593,7 @@ def passing(rows: Sequence[Record]) -> str:
     counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
     passed = len(rows) - counted.total()
     others = "".join(f", {n:,} {verdict}" for verdict, n in counted.items())
-    return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"
+    return (
+        f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the "
+        f"budget{others}"
+    )

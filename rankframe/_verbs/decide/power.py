@@ -56,7 +56,9 @@ def effects_of(difference: Effect | Sequence[Effect]) -> tuple[Effect, ...]:
     """The differences that an option names, one or several."""
     effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
     if not effects:
-        raise InvalidOption(option(difference=[]), " names no difference; write one, as ", option(difference=0.01))
+        raise InvalidOption(
+            option(difference=[]), " names no difference; write one, as ", option(difference=0.01)
+        )
     return effects
 
 
@@ -71,7 +73,8 @@ def power(
     adjust: Column | None = None,
     **shared: Unpack[OfDecision],
 ) -> pl.DataFrame:
-    """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
+    """The number of queries needed to detect a difference, from the spread of the runs' differences
+    per query.
 
     Parameters
     ----------
@@ -86,20 +89,22 @@ def power(
     runs, run, baseline, by, weights, missing
         As for :meth:`compare`.
     cluster
-        The column of the users, or of other clusters of queries, as for :meth:`compare`: the test counts clusters, and
-        ``queries_needed`` takes as many queries in each as are in the table.
+        The column of the users, or of other clusters of queries, as for :meth:`compare`: the test
+        counts clusters, and ``queries_needed`` takes as many queries in each as are in the table.
     adjust
-        The column known before for which :meth:`compare` will adjust differences, with a known mean over all queries.
+        The column known before for which :meth:`compare` will adjust differences, with a known mean
+        over all queries.
 
     Returns
     -------
-    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
-    ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
-    ``queries_needed`` (Int64; null if all differences are equal). With `adjust`, ``std`` is that of the adjusted differences, and
-    ``variance_saved`` (Float64) the share that adjusting takes from their variance. With `cluster`, ``std`` is that of the clusters'
-    differences. With `weights`, and of estimates that weigh queries by their clicks, ``std`` is the standard error of the difference times the root of ``n_queries``. Of a LazyFrame only
-    the values per query are held in memory.
-    Needs SciPy.
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences
+    per query) and ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power``
+    (Float64, with that number of queries) and ``queries_needed`` (Int64; null if all differences
+    are equal). With `adjust`, ``std`` is that of the adjusted differences, and ``variance_saved``
+    (Float64) the share that adjusting takes from their variance. With `cluster`, ``std`` is that of
+    the clusters' differences. With `weights`, and of estimates that weigh queries by their clicks,
+    ``std`` is the standard error of the difference times the root of ``n_queries``. Of a LazyFrame
+    only the values per query are held in memory. Needs SciPy.
 
     Raises
     ------
@@ -121,7 +126,9 @@ def power(
     """
     known = Help(adjust=adjust)
     choice = Choice.of_test("t", "auto", known).checked(cluster=(shared.get("cluster"), None))
-    estimation = Estimation(choice.estimator, ALONE, {"adjust_mean": 0.0})  # any mean: the spread counts
+    estimation = Estimation(
+        choice.estimator, ALONE, {"adjust_mean": 0.0}
+    )  # any mean: the spread counts
     design = Design.of(shared, baseline, known)
     effects = effects_of(difference)
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
@@ -153,9 +160,11 @@ class Spread:
     n_queries, n_units
         The numbers of queries and of units (queries, or clusters of them) with a difference.
     std
-        The standard error of the mean difference times the root of the number of units; NaN without one.
+        The standard error of the mean difference times the root of the number of units; NaN without
+        one.
     saved
-        The share of the variance that the estimator saves, of which `std` is what is left; None if it saves none.
+        The share of the variance that the estimator saves, of which `std` is what is left; None if
+        it saves none.
     """
 
     names: tuple[str, str, str]
@@ -175,7 +184,9 @@ class Spread:
         queries = (~np.isnan(part.changes)).sum(axis=0)
         names = pl.DataFrame(names_of_pairs(part)).rows()
         known = pl.Series(saved).fill_nan(None)
-        figures = zip(names, queries.tolist(), units.tolist(), std.tolist(), known.to_list(), strict=True)
+        figures = zip(
+            names, queries.tolist(), units.tolist(), std.tolist(), known.to_list(), strict=True
+        )
         return [cls(*of_column) for of_column in figures]
 
     def row(self, effect: float, power: float, alpha: float) -> tuple[object, ...]:
@@ -185,7 +196,9 @@ class Spread:
             return (*self.names, std, effect, self.n_queries, None, None)
         there = stats.power(effect / self.std, self.n_units, alpha)
         units = stats.queries_needed(effect / self.std, power, alpha)
-        needed = math.ceil(units * self.n_queries / self.n_units)  # with as many queries in a cluster
+        needed = math.ceil(
+            units * self.n_queries / self.n_units
+        )  # with as many queries in a cluster
         return (*self.names, std, effect, self.n_queries, there, needed)
 
 
@@ -200,31 +213,51 @@ def _unit_spreads(sample: Sample) -> Floats:
 
 
 def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
-    """How many queries it takes to detect differences: a sentence for each row, or one on all rows if they are many."""
-    chance, test = f"with a probability of {settings['power']:g}", f"t-test at level {settings['alpha']:g}"
+    """How many queries it takes to detect differences: a sentence for each row, or one on all rows
+    if they are many.
+    """
+    chance, test = (
+        f"with a probability of {settings['power']:g}",
+        f"t-test at level {settings['alpha']:g}",
+    )
     if len(rows) <= SENTENCES:
         return [_of_power(row, settings, chance, test) for row in rows]
     known = [row for row in rows if row["queries_needed"] is not None]
-    unknown = f"; {len(rows) - len(known):,} differences have no spread to go by" if len(known) < len(rows) else ""
+    unknown = (
+        f"; {len(rows) - len(known):,} differences have no spread to go by"
+        if len(known) < len(rows)
+        else ""
+    )
     if not known:
         return [f"No number of queries can be computed{unknown}"]
     least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
     needed = f"{least:,} to {queries(most)}" if least < most else queries(most)
     enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
     return [
-        f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); {queries_of(rows)} are there, enough "
+        f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); "
+        f"{queries_of(rows)} are there, enough "
         f"for {enough:,} of them{unknown}"
     ]
 
 
 def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, test: str) -> str:
-    """How many queries it takes to detect one difference, and the probability that those of the table detect it."""
+    """How many queries it takes to detect one difference, and the probability that those of the
+    table detect it.
+    """
     between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
-    n, what = row["n_queries"], f"a difference of {row['difference']:g} between {between} on {metric_of(row, settings)}"
+    n, what = (
+        row["n_queries"],
+        f"a difference of {row['difference']:g} between {between} on {metric_of(row, settings)}",
+    )
     if row["queries_needed"] is None:
-        why = f"{queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
+        why = (
+            f"{queries(n)} {'has' if n == 1 else 'have'} no spread"
+            if n < 2
+            else "their differences are all equal"
+        )
         return f"No number of queries can be computed for {what}: {why}"
     return (
-        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
+        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the "
+        f"{n:,} here detect it with a "
         f"probability of {row['power']:.2g}"
     )

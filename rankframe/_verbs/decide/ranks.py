@@ -1,4 +1,6 @@
-"""The ranks of compared runs: how far each may be off, and which runs the test cannot tell from the best."""
+"""The ranks of compared runs: how far each may be off, and which runs the test cannot tell from the
+best.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,12 @@ LEAST = -1e300
 """The logarithm of 0, so that a sum without it is not NaN."""
 
 
-def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampling: Resampling) -> pl.DataFrame:
-    """A row per metric, slice and run; `figures` has the corrected tests, by metric, slice and pair."""
+def ranks_of(
+    found: PairedValues, figures: pl.DataFrame, design: Design, resampling: Resampling
+) -> pl.DataFrame:
+    """A row per metric, slice and run; `figures` has the corrected tests, by metric, slice and
+    pair.
+    """
     calls, pairs = found.calls, design.pairs(found.runs)
     level = ALPHA if resampling.ci is None else 1 - resampling.ci
     gains, p = (
@@ -39,7 +45,9 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
         for name in ("difference", "p_adjusted")
     )
     sign = _signs(calls)
-    winner = np.where(p < level, np.sign(gains * sign[:, None, None]), 0.0)  # 1: the second of the pair
+    winner = np.where(
+        p < level, np.sign(gains * sign[:, None, None]), 0.0
+    )  # 1: the second of the pair
     rows: list[tuple[object, ...]] = []
     for j, part in enumerate(found.slices):
         where = [x.item() for x in found.of_slices(part[:1].tolist())]
@@ -51,9 +59,14 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
             groups = design.baseline is None and not np.isnan(p[i, j]).all()
             numbers = order.numbers(None if resampling.ci is None else level, groups=groups)
             names = [(*where, call.text, run) for run in found.runs]
-            rows += [(*names[at], float(shown[at]), *numbers[at]) for at in np.argsort(order.ranks, kind="stable")]
+            rows += [
+                (*names[at], float(shown[at]), *numbers[at])
+                for at in np.argsort(order.ranks, kind="stable")
+            ]
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return table_of(rows, design.by, found.queries.schema, TABLE).sort(by_metric, maintain_order=True)
+    return table_of(rows, design.by, found.queries.schema, TABLE).sort(
+        by_metric, maintain_order=True
+    )
 
 
 def _signs(calls: Sequence[Call]) -> Floats:
@@ -61,8 +74,11 @@ def _signs(calls: Sequence[Call]) -> Floats:
     return np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
 
 
-def _means_and_draws(found: PairedValues, part: Integers, resampling: Resampling) -> tuple[Floats, Floats]:
-    """The means of a slice, runs by metrics, on scales where more is better; and those of resamples, one after the other.
+def _means_and_draws(
+    found: PairedValues, part: Integers, resampling: Resampling
+) -> tuple[Floats, Floats]:
+    """The means of a slice, runs by metrics, on scales where more is better; and those of
+    resamples, one after the other.
 
     Queries count on which all runs have a value; without intervals, the means are the one resample.
     """
@@ -78,7 +94,9 @@ def _means_and_draws(found: PairedValues, part: Integers, resampling: Resampling
         resamples = affordable(resampling.resamples, len(part))
         kinds: list[Bound | None] = ["percentile"] * len(means)
         limits = means, means
-        drawn, _ = stats.replicates(sample.values, sample.weights, kinds, limits, resamples, resampling.seed)
+        drawn, _ = stats.replicates(
+            sample.values, sample.weights, kinds, limits, resamples, resampling.seed
+        )
     return means.reshape(runs, len(calls)), drawn.reshape(-1, runs, len(calls))
 
 
@@ -92,18 +110,26 @@ def _beats(winner: Floats, pairs: Pairs, runs: int) -> Booleans:
 
 
 def tied_for_top(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> list[str]:
-    """How many of several runs the test cannot tell from the best: a sentence, of one metric and slice with their names."""
+    """How many of several runs the test cannot tell from the best: a sentence, of one metric and
+    slice with their names.
+    """
     several: dict[tuple[object, ...], list[Record]] = {}
     for row in rows:
         if row["group"] is not None:
-            several.setdefault(tuple(row[name] for name in ("metric", *settings["by"])), []).append(row)
-    tops = {metric_of(of[0], settings): [row["run"] for row in of if row["group"] == 1] for of in several.values()}
+            several.setdefault(tuple(row[name] for name in ("metric", *settings["by"])), []).append(
+                row
+            )
+    tops = {
+        metric_of(of[0], settings): [row["run"] for row in of if row["group"] == 1]
+        for of in several.values()
+    }
     if len(settings["runs"]) < 3 or not tops:
         return []
     n, sizes = f"{len(settings['runs']):,}", [len(top) for top in tops.values()]
     if len(tops) > 1:
         counted = [
-            f"{quoted(top[0], quotes)} alone" if len(top) == 1 else f"{len(top):,} tied" for top in tops.values()
+            f"{quoted(top[0], quotes)} alone" if len(top) == 1 else f"{len(top):,} tied"
+            for top in tops.values()
         ]
         each = ", ".join(f"{top} on {metric}" for top, metric in zip(counted, tops, strict=True))
         few = (

@@ -1,7 +1,9 @@
-"""Comparisons that are read again and again while queries come in: intervals and p-values that hold at every look.
+"""Comparisons that are read again and again while queries come in: intervals and p-values that hold
+at every look.
 
-Queries enter look by look, and those of one look in an order that a hash of their ids gives: in the order of a table that is
-sorted by market, say, one market would come first, and bets on what comes next would not be fair.
+Queries enter look by look, and those of one look in an order that a hash of their ids gives: in the
+order of a table that is sorted by market, say, one market would come first, and bets on what comes
+next would not be fair.
 """
 
 from __future__ import annotations
@@ -44,8 +46,13 @@ CONFIDENCE = 0.95
 NOISE = 1e-9
 """By how much numbers may change when a state is written as text."""
 
-OF_STATE = {"look": Range(least=1), "planned": Range(least=2, most=10**9), "confidence": Range(above=0.5, below=1)}
-"""The columns of a state that are neither values nor name a run or a query, with the numbers that they may have."""
+OF_STATE = {
+    "look": Range(least=1),
+    "planned": Range(least=2, most=10**9),
+    "confidence": Range(above=0.5, below=1),
+}
+"""The columns of a state that are neither values nor name a run or a query, with the numbers that
+they may have."""
 
 WHOLE = ("look", "planned")
 OF_ALL = ("planned", "confidence")
@@ -67,7 +74,9 @@ class Looks:
     @classmethod
     def of(cls, estimator: Estimator, ci: float | None, planned: int, look: str | None) -> Looks:
         """The looks of a comparison by an estimator."""
-        return Sequential(ci, planned, look) if "order" in estimator.needs and ci is not None else ONCE
+        return (
+            Sequential(ci, planned, look) if "order" in estimator.needs and ci is not None else ONCE
+        )
 
     @classmethod
     def of_gate(cls, state: Any, confidence: float, planned: int | None) -> Looks:
@@ -124,11 +133,17 @@ class Sequential(Looks):
     given: ClassVar[object] = ...
 
     @classmethod
-    def of_state(cls, given: Any, confidence: float | None = None, planned: int | None = None) -> Sequential:
-        """That of a gate, which begins with True and continues from a state: both have the same plan."""
+    def of_state(
+        cls, given: Any, confidence: float | None = None, planned: int | None = None
+    ) -> Sequential:
+        """That of a gate, which begins with True and continues from a state: both have the same
+        plan.
+        """
         if not (given is True or hasattr(given, "lazy")):
             wrong = option(sequential=Verbatim(type(given).__name__))
-            raise InvalidOption(wrong, " is no state of an earlier look; at the first look, write ", AGAIN)
+            raise InvalidOption(
+                wrong, " is no state of an earlier look; at the first look, write ", AGAIN
+            )
         state = pl.DataFrame() if given is True else given.lazy().collect()
         plan: dict[str, Any] = {"planned": planned, "confidence": confidence}
         if not state.is_empty():
@@ -137,9 +152,14 @@ class Sequential(Looks):
             for name, now in plan.items():
                 plan[name] = began = state[name][0]
                 if now is not None and abs(now - began) > NOISE:
-                    says = f" is not the {began:g} of the first look, and a plan that changes makes looks invalid; keep it, or begin again with "
+                    says = (
+                        f" is not the {began:g} of the first look, and a plan that changes makes "
+                        "looks invalid; keep it, or begin again with "
+                    )
                     raise InvalidOption(option(**{name: now}), says, AGAIN)
-        return cls(2 * (plan["confidence"] or CONFIDENCE) - 1, int(plan["planned"] or PLANNED), state=state)
+        return cls(
+            2 * (plan["confidence"] or CONFIDENCE) - 1, int(plan["planned"] or PLANNED), state=state
+        )
 
     @property
     def options(self) -> dict[str, object]:
@@ -152,24 +172,38 @@ class Sequential(Looks):
         return method_for(self.planned)
 
     def checked(self, calls: Sequence[Call], correction: Correction | None = None) -> Sequential:
-        """Itself, unless a metric has no bounds, or the correction may not hold at a chosen look."""
+        """Itself, unless a metric has no bounds, or the correction may not hold at a chosen
+        look.
+        """
         refuse_ratios(calls)
-        for call, bounded in zip(calls, limits(np.empty((0, 0, len(calls))), calls).declared, strict=True):
+        for call, bounded in zip(
+            calls, limits(np.empty((0, 0, len(calls))), calls).declared, strict=True
+        ):
             if not bounded:
-                says = "has no bounds, without which no interval holds at every look; take a metric with bounds"
+                says = (
+                    "has no bounds, without which no interval holds at every look; take a metric "
+                    "with bounds"
+                )
                 raise InvalidOption(f"{call.text} {says}")
         if correction == "bh":
-            says = " may not hold at a look that was chosen, as its p-values depend on each other; write "
+            says = (
+                " may not hold at a look that was chosen, as its p-values depend on each other; "
+                "write "
+            )
             raise InvalidOption(option(correction=correction), says, option(correction="by"))
         return self
 
     def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:
-        """The values after those of earlier looks; `queries` has columns of the look, the place, and whether a query came again."""
+        """The values after those of earlier looks; `queries` has columns of the look, the place,
+        and whether a query came again.
+        """
         n = len(found.queries)
         found = _with(found, look=np.ones(n, dtype=np.int64), again=np.zeros(n, dtype=bool))
         if self.look is not None:
             looks = table.by_parts(Came(found.query, self.look))
-            came = found.queries.join(looks, on=found.query, how="left", nulls_equal=True, maintain_order="left")
+            came = found.queries.join(
+                looks, on=found.query, how="left", nulls_equal=True, maintain_order="left"
+            )
             found = _with(found, look=came["#came"].rank("dense").fill_null(n + 1))
         if self.state is not None and not self.state.is_empty():
             found = _continued(found, self.state)
@@ -181,17 +215,32 @@ class Sequential(Looks):
 
     def kept(self, found: PairedValues) -> pl.DataFrame:
         """The state after a look: a row per run and query."""
-        rows, look = found.long(), pl.concat([found.queries["#look"]] * len(found.runs)).cast(pl.Int64)
+        rows, look = (
+            found.long(),
+            pl.concat([found.queries["#look"]] * len(found.runs)).cast(pl.Int64),
+        )
         refuse_names([*OF_STATE], rows.columns, "the query, or by,")
         return rows.select(
-            look.alias("look"), pl.all(), planned=pl.lit(self.planned, pl.Int64), confidence=pl.lit((1 + self.ci) / 2)
+            look.alias("look"),
+            pl.all(),
+            planned=pl.lit(self.planned, pl.Int64),
+            confidence=pl.lit((1 + self.ci) / 2),
         )
 
     def settings(self, found: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
-        """The method, the plan, the looks, how many queries came again, and how much wider each interval is."""
+        """The method, the plan, the looks, how many queries came again, and how much wider each
+        interval is.
+        """
         queries, ratios = found.queries, figures["#width_ratio"].to_list()
-        own = {"method": self.method, "planned": self.planned, "look": self.look, "looks": queries["#look"].n_unique()}
-        return {"sequential": {**own, "repeated": int(queries["#again"].sum()), "width_ratio": ratios}}
+        own = {
+            "method": self.method,
+            "planned": self.planned,
+            "look": self.look,
+            "looks": queries["#look"].n_unique(),
+        }
+        return {
+            "sequential": {**own, "repeated": int(queries["#again"].sum()), "width_ratio": ratios}
+        }
 
 
 @dataclass(frozen=True)
@@ -213,7 +262,8 @@ def warn_of_drift(figures: pl.DataFrame) -> None:
     if not crossed.is_empty():
         row = crossed.row(0, named=True)
         warn(
-            f"no mean of {row['metric']} of {row['run']} less {row['baseline']} agrees with all looks: the order of the queries goes "
+            f"no mean of {row['metric']} of {row['run']} less {row['baseline']} agrees with "
+            "all looks: the order of the queries goes "
             "with their values, or the mean changed"
         )
 
@@ -227,13 +277,20 @@ def price(settings: Mapping[str, Any]) -> list[str]:
     costs = f", {times} times as wide as that of a single look" if ratios else ""
     how = f"by {INTERVALS[of['method']]}, for {of['planned']:,} planned queries."
     n = of["repeated"]
-    again = [f"{counted(n)} came again and count{'s' * (n == 1)} once, with the first values."] if n else []
+    again = (
+        [f"{counted(n)} came again and count{'s' * (n == 1)} once, with the first values."]
+        if n
+        else []
+    )
     return [f"The interval holds at every look, whenever you stop{costs}; {how}", *again]
 
 
 def _with(found: PairedValues, **columns: Any) -> PairedValues:
     """The values, with facts of their queries under names of the plan's own."""
-    return replace(found, queries=found.queries.with_columns(pl.Series(f"#{name}", x) for name, x in columns.items()))
+    return replace(
+        found,
+        queries=found.queries.with_columns(pl.Series(f"#{name}", x) for name, x in columns.items()),
+    )
 
 
 def _in(dtype: pl.DataType, column: pl.Series) -> pl.Series:
@@ -252,7 +309,9 @@ def _refuse_unfit_plan(state: pl.DataFrame) -> None:
             if not is_number(value) or value not in within or (name in WHOLE and value % 1):
                 raise InvalidData(f"the state has {shown(value)} as {name}, not {kind}; {AS_GIVEN}")
         if name in OF_ALL and max(values) - min(values) > NOISE:
-            raise InvalidData(f"the state has {min(values)} and {max(values)} as {name}; {AS_GIVEN}")
+            raise InvalidData(
+                f"the state has {min(values)} and {max(values)} as {name}; {AS_GIVEN}"
+            )
 
 
 def _refuse_unfit_values(state: pl.DataFrame, query: Sequence[str], calls: Sequence[Call]) -> None:
@@ -260,47 +319,74 @@ def _refuse_unfit_values(state: pl.DataFrame, query: Sequence[str], calls: Seque
     again = state.filter(state.select(RUN_OF_TABLE, *query).is_duplicated())
     if len(again):
         whose = ", ".join(f"{name} {again[name][0]!r}" for name in (RUN_OF_TABLE, *query))
-        raise InvalidData(f"the state has {whose} more than once, as if states were appended to each other; {AS_GIVEN}")
+        raise InvalidData(
+            f"the state has {whose} more than once, as if states were appended to each other; "
+            f"{AS_GIVEN}"
+        )
     within = limits(np.empty((0, 0, len(calls))), calls)
     for call, least, greatest in zip(calls, within.least, within.greatest, strict=True):
         value = state[call.text]
         wrong = value.filter((value < least - NOISE) | (value > greatest + NOISE) | value.is_nan())
         if len(wrong):
             raise InvalidData(
-                f"the state has {wrong[0]:g} for {call.text}, which is from {least:g} to {greatest:g}; {AS_GIVEN}"
+                f"the state has {wrong[0]:g} for {call.text}, which is from {least:g} to "
+                f"{greatest:g}; {AS_GIVEN}"
             )
 
 
 def _continued(found: PairedValues, state: pl.DataFrame) -> PairedValues:
-    """The values of earlier looks, then those of queries that are new: a query counts once, with its first values."""
-    names, query, of = [call.text for call in found.calls], found.query, {**found.long().schema, "look": pl.Int64()}
+    """The values of earlier looks, then those of queries that are new: a query counts once, with
+    its first values.
+    """
+    names, query, of = (
+        [call.text for call in found.calls],
+        found.query,
+        {**found.long().schema, "look": pl.Int64()},
+    )
     require_all(state.schema, [(name, "sequential") for name in of], "the state")
     try:
         state = state.select(_in(dtype, state[name]) for name, dtype in of.items())
     except pl.exceptions.PolarsError as error:
         says = str(error).splitlines()[0]
         raise InvalidData(f"the state has values of another kind than the table: {says}") from None
-    if gone := [run for run in state[RUN_OF_TABLE].unique(maintain_order=True) if run not in found.runs]:
+    if gone := [
+        run for run in state[RUN_OF_TABLE].unique(maintain_order=True) if run not in found.runs
+    ]:
         says = "a state continues with the same runs"
-        raise InvalidData(f"run {gone[0]!r} of the state is none of {', '.join(found.runs)}; {says}")
+        raise InvalidData(
+            f"run {gone[0]!r} of the state is none of {', '.join(found.runs)}; {says}"
+        )
     _refuse_unfit_values(state, query, found.calls)
     slices = (pl.col(name).alias(at) for at, name in zip(keys(found.by), found.by, strict=True))
     facts = {"#look": pl.col("look"), "#weight": pl.lit(1.0), "#again": pl.lit(False)}
     old = state.unique(query, keep="first", maintain_order=True).select(*query, *slices, **facts)
     how: Any = {"on": query, "how": "left", "nulls_equal": True, "maintain_order": "left"}
-    each = (old.select(query).join(state.filter(pl.col(RUN_OF_TABLE) == run), **how) for run in found.runs)
+    each = (
+        old.select(query).join(state.filter(pl.col(RUN_OF_TABLE) == run), **how)
+        for run in found.runs
+    )
     before = np.stack([x.select(pl.col(names).fill_null(np.nan)).to_numpy() for x in each])
     row = found.queries.join(old.select(query).with_row_index("#row"), **how)["#row"]
     again, rows = row.is_not_null().to_numpy(), row.drop_nulls()
     then, now = before[:, rows.to_numpy()], found.values[:, again]
-    if changed := int((~np.isclose(then, now, atol=NOISE, equal_nan=True) & ~np.isnan(then)).any(axis=(0, 2)).sum()):
+    if changed := int(
+        (~np.isclose(then, now, atol=NOISE, equal_nan=True) & ~np.isnan(then))
+        .any(axis=(0, 2))
+        .sum()
+    ):
         warn(
-            f"{counted(changed)} of an earlier look came again with other values, and the first ones count; if a run or its "
+            f"{counted(changed)} of an earlier look came again with other values, and the " "first ones count; if a run or its "
             "labels changed, begin again with ", AGAIN,
         )  # fmt: skip
     last: Any = old["#look"].max()
-    new = found.queries.filter(~again).with_columns(pl.lit(last + 1, pl.Int64).alias("#look")).select(old.columns)
+    new = (
+        found.queries.filter(~again)
+        .with_columns(pl.lit(last + 1, pl.Int64).alias("#look"))
+        .select(old.columns)
+    )
     old = old.with_columns(pl.int_range(pl.len()).is_in(rows.implode()).alias("#again"))
     return replace(
-        found, queries=pl.concat([old, new]), values=np.concatenate([before, found.values[:, ~again]], axis=1)
+        found,
+        queries=pl.concat([old, new]),
+        values=np.concatenate([before, found.values[:, ~again]], axis=1),
     )

@@ -1,4 +1,6 @@
-"""The samples of pairs of runs on the queries of a slice: both sides and their differences, by metric and then pair."""
+"""The samples of pairs of runs on the queries of a slice: both sides and their differences, by
+metric and then pair.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class SliceOfPairs:
     changes
         The differences per query; NaN where a run has no value.
     first, second
-        The samples of the baseline's and of the run's values, on the scales of the metrics' means; of queries.
+        The samples of the baseline's and of the run's values, on the scales of the metrics' means;
+        of queries.
     tested
         The differences on these scales, per query, of queries that people judged.
     """
@@ -74,13 +77,17 @@ class SliceOfPairs:
 
     @property
     def numbers(self) -> Floats:
-        """How many queries, or clusters, of equal weight those with a difference are worth, by column."""
+        """How many queries, or clusters, of equal weight those with a difference are worth, by
+        column.
+        """
         differing = _of_people(self.found, self.rows, self.changes)
         sample = self.found.sample(self.rows, np.where(np.isnan(differing), np.nan, 0.0))
         return effective_number(weighed(sample.values, sample.weights)[1])
 
     def sample(self, needs: Sequence[Need]) -> Sample:
-        """The sample of differences, whose units are queries or clusters, with the facts that its estimator needs."""
+        """The sample of differences, whose units are queries or clusters, with the facts that its
+        estimator needs.
+        """
         sample = self.found.sample(self.rows, self.tested, self._limits(bounds="bounds" in needs))
         if "directions" in needs:
             directions = [1.0 if call.higher_is_better else -1.0 for call in self.calls]
@@ -95,11 +102,15 @@ class SliceOfPairs:
         return sample
 
     def _limits(self, *, bounds: bool) -> Limits:
-        """The limits of the differences, by the metrics' bounds and, unless these alone count, by the values."""
+        """The limits of the differences, by the metrics' bounds and, unless these alone count, by
+        the values.
+        """
         values = self.found.values[:, :0] if bounds else self.found.values
         low, high, declared = limits(values, self.found.calls).repeated(len(self.pairs))
         of_both = np.array([call.of_pairs for call in self.calls])  # their values are differences
-        return Limits(np.where(of_both, low, low - high), np.where(of_both, high, high - low), declared)
+        return Limits(
+            np.where(of_both, low, low - high), np.where(of_both, high, high - low), declared
+        )
 
     def _runs(self) -> RunsOfPairs:
         """The values of all runs, of queries where each has one."""
@@ -119,13 +130,19 @@ class SliceOfPairs:
         return Known(differences(first.values, second.values), first.judged)
 
     def refuse_unfit_judgments(self) -> None:
-        """Refuse a slice of which people judged too few queries, if something is known of the others."""
+        """Refuse a slice of which people judged too few queries, if something is known of the
+        others.
+        """
         known, control = self.known, self.found.control
         if known is None or control is None or not len(self.rows):
             return
-        where = "".join(f" of {x.name} {x.item()}" for x in self.found.of_slices(self.rows[:1].tolist()))
+        where = "".join(
+            f" of {x.name} {x.item()}" for x in self.found.of_slices(self.rows[:1].tolist())
+        )
         name = f"differences of {', '.join(call.text for call in self.found.calls)}"
-        control.of_slice(self.rows).refuse_unfit(name, where, self.changes, known.values, self.weights)
+        control.of_slice(self.rows).refuse_unfit(
+            name, where, self.changes, known.values, self.weights
+        )
 
 
 def by_people(found: PairedValues, rows: Integers) -> Booleans:
@@ -157,7 +174,9 @@ def _unlimited(columns: int) -> Limits:
 
 
 def _of_logarithms(first: Sample, second: Sample) -> Floats:
-    """The differences of logarithms; NaN in columns where a mean is not finite, as a value of 0 has no logarithm."""
+    """The differences of logarithms; NaN in columns where a mean is not finite, as a value of 0 has
+    no logarithm.
+    """
     mean_a, mean_b = (means(side.values, side.weights) for side in (first, second))
     defined = np.isfinite(mean_a) & np.isfinite(mean_b)
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,6 @@
-"""Methods of fusion trained on judged rankings: the training, the learned values, and their application."""
+"""Methods of fusion trained on judged rankings: the training, the learned values, and their
+application.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +53,12 @@ class FittedFusion(Result[R_co]):
     runs
         The names of the runs, as score columns or in the column that names the run.
     learned
-        A row per run and place: ``run``, then ``rank`` or ``segment`` (Int64, from 1 on; mapfuse has none), then
-        ``probability`` (Float64; of mapfuse ``map``). A rank or segment without a row counts 0.
+        A row per run and place: ``run``, then ``rank`` or ``segment`` (Int64, from 1 on; mapfuse
+        has none), then ``probability`` (Float64; of mapfuse ``map``). A rank or segment without a
+        row counts 0.
     settings
-        How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
-        policies and versions.
+        How it was trained: ``run``, the column that names the run of each row, or None; the number
+        of queries; the policies and versions.
     """
 
     method: str
@@ -64,7 +67,8 @@ class FittedFusion(Result[R_co]):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
-        """Fuse the runs of another table: ``df.rank.fuse(fitted)``, with the table's columns named as in training.
+        """Fuse the runs of another table: ``df.rank.fuse(fitted)``, with the table's columns named
+        as in training.
 
         Parameters
         ----------
@@ -78,7 +82,11 @@ class FittedFusion(Result[R_co]):
     @property
     def where(self) -> Runs:
         """The runs as the training table named them."""
-        return Runs(self.runs) if self.settings.get("run") is None else Runs(column=self.settings["run"])
+        return (
+            Runs(self.runs)
+            if self.settings.get("run") is None
+            else Runs(column=self.settings["run"])
+        )
 
     @property
     def call(self) -> Call:
@@ -103,17 +111,25 @@ class FittedFusion(Result[R_co]):
 
     def in_order(self, runs: Runs) -> Runs:
         """Score columns in the order of training; other ones are refused."""
-        return runs if runs.column is not None else replace(runs, scores=self.matched(runs.scores, every=True))
+        return (
+            runs
+            if runs.column is not None
+            else replace(runs, scores=self.matched(runs.scores, every=True))
+        )
 
     def matched(self, names: Sequence[str], *, every: bool = False) -> tuple[str, ...]:
-        """The runs in the order of training; a run that was not trained is refused, or also one that is missing."""
+        """The runs in the order of training; a run that was not trained is refused, or also one
+        that is missing.
+        """
         if not {*names} <= {*self.runs} or (every and len(names) < len(self.runs)):
             trained = f"those on which {self.method} was trained, {', '.join(self.runs)}"
             raise InvalidOption(f"the runs {', '.join(names)} are other ones than {trained}")
         return self.runs
 
     def to_json(self) -> str:
-        """The object as JSON, which `from_json` reads: ``Path("fitted.json").write_text(fitted.to_json())``."""
+        """The object as JSON, which `from_json` reads:
+        ``Path("fitted.json").write_text(fitted.to_json())``.
+        """
         rows = records(self.learned)
         columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ["run"])}
         of_json = (FORMAT, self.method, list(self.runs), columns, dict(self.settings))
@@ -125,7 +141,10 @@ class FittedFusion(Result[R_co]):
         """A trained method from its JSON text; ``learned`` is a Polars DataFrame."""
         members = _members(text)
         if members is None:
-            raise InvalidData(f"{shown(text)} is no JSON of a trained method, as .to_json() of this release writes it")
+            raise InvalidData(
+                f"{shown(text)} is no JSON of a trained method, as .to_json() of this release "
+                "writes it"
+            )
         _, method, runs, columns, settings = members
         fusion_of(method, TRAINED_FUSIONS)
         table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
@@ -138,9 +157,13 @@ class FittedFusion(Result[R_co]):
         return [f"{self.method}, trained on {', '.join(self.runs)}{counted}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
-        """The learned values: a row per rank or segment and a column per run; of one value per run, a single row."""
+        """The learned values: a row per rank or segment and a column per run; of one value per run,
+        a single row.
+        """
         rows = records(self.learned)
-        *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
+        *place, value = [
+            name for name in (rows[0] if rows else ("run", "probability")) if name != "run"
+        ]
         found: dict[tuple[int, ...], dict[str, float]] = {}
         for row in rows:
             found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
@@ -158,7 +181,9 @@ def _members(text: str) -> list[Any] | None:
     try:
         given = json.loads(text)
         version, _, runs, columns, _ = members = [given[name] for name in MEMBERS]
-        fits = version == FORMAT and all(isinstance(given[name], kind) for name, kind in MEMBERS.items())
+        fits = version == FORMAT and all(
+            isinstance(given[name], kind) for name, kind in MEMBERS.items()
+        )
         fits &= {*columns["run"]} <= {*runs} and all(isinstance(x, list) for x in columns.values())
         return members if fits and len({*map(len, columns.values())}) == 1 else None
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
@@ -178,34 +203,39 @@ def fit(
 ) -> FittedFusion[R]:
     """Train a method of fusion on judged rankings.
 
-    Every query of the table is a training query. A document is relevant if its label is at least `on(relevant=...)`; a
-    document without a label is not relevant. Train on other queries than those whose values you report.
+    Every query of the table is a training query. A document is relevant if its label is at least
+    `on(relevant=...)`; a document without a label is not relevant. Train on other queries than
+    those whose values you report.
 
     Parameters
     ----------
     method
-        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``;
-        ``rf.TRAINED_FUSIONS`` lists them all.
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or
+        ``"bayesfuse"``; ``rf.TRAINED_FUSIONS`` lists them all.
     runs, run
         As for :meth:`fuse`.
     qrels
         The judgments of runs without labels, as for :meth:`tune`.
     normalize, missing
-        For segfuse, which multiplies scores: as for :meth:`fuse`. They also hold when the method is applied.
+        For segfuse, which multiplies scores: as for :meth:`fuse`. They also hold when the method is
+        applied.
     depth
-        How many documents of each ranking count, in the training and when the method is applied; ``None`` counts all.
+        How many documents of each ranking count, in the training and when the method is applied;
+        ``None`` counts all.
 
     Returns
     -------
-    A :class:`rankframe.results.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
-    is a frame of the caller's kind. A LazyFrame is collected first.
+    A :class:`rankframe.results.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table
+    with the same runs; its ``learned`` is a frame of the caller's kind. A LazyFrame is collected
+    first.
 
     Raises
     ------
     InvalidOption
         If the method is unknown or needs no training, or an option is out of its range.
     MissingColumn, InvalidData
-        If there are no labels, or no document is relevant; and as for :meth:`fuse` and, with `qrels`, :meth:`judge`.
+        If there are no labels, or no document is relevant; and as for :meth:`fuse` and, with
+        `qrels`, :meth:`judge`.
 
     Examples
     --------
@@ -243,7 +273,9 @@ def fit(
 def ranker_of(frame: Any) -> Any:
     """The ranker of a table to fuse."""
     if not hasattr(getattr(frame, "rank", None), "fuse"):
-        raise InvalidOption(f"{shown(frame)} is no run; give a frame of Polars or pandas, or the path of a file")
+        raise InvalidOption(
+            f"{shown(frame)} is no run; give a frame of Polars or pandas, or the path of a file"
+        )
     return frame.rank
 
 
@@ -257,7 +289,9 @@ def text_of(method: str | FittedFusion[object]) -> str:
 
 
 def runs_for(
-    method: str | Call | FittedFusion[object], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
+    method: str | Call | FittedFusion[object],
+    runs: Sequence[str] | Mapping[str, object] | None,
+    run: str | None,
 ) -> Runs:
     """The runs that a caller names; default for a trained method: those of its training."""
     if isinstance(method, FittedFusion) and not runs and run is None:
@@ -267,15 +301,26 @@ def runs_for(
     return Runs.of(runs, run)
 
 
-def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], call: Call) -> Learned:
+def _learned(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], call: Call
+) -> Learned:
     label, options = setup.roles.label, call.arguments
     require(frame.schema, label, "label")
     require_number(frame.schema, label, "label")
-    entries = entries_of(frame, setup, runs, names, depth=options.get("depth", setup.policies.depth), absent=False)
-    is_relevant = (entries.documents[label].cast(pl.Float64) >= setup.policies.relevant).fill_null(False)
+    entries = entries_of(
+        frame, setup, runs, names, depth=options.get("depth", setup.policies.depth), absent=False
+    )
+    is_relevant = (entries.documents[label].cast(pl.Float64) >= setup.policies.relevant).fill_null(
+        False
+    )
     if not is_relevant.any():
-        says = f"no document has a {label!r} of {setup.policies.relevant:g} or more, so there is nothing to learn"
-        raise InvalidData(f"{says}; join the judgments, or set the least relevant label, ", on(relevant=...))
+        says = (
+            f"no document has a {label!r} of {setup.policies.relevant:g} or more, so there is "
+            "nothing to learn"
+        )
+        raise InvalidData(
+            f"{says}; join the judgments, or set the least relevant label, ", on(relevant=...)
+        )
     relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
     if setup.policies.tie_rule.averages:
         relevant = relevant.mean().over("#list", "#score")
@@ -288,9 +333,14 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
         (call,) = parse(metric)
         every_query = replace(entries, documents=entries.documents.with_columns(counted))
         tables = (of_run(every_query, i, runs.queries(setup)) for i in range(len(names)))
-        found = [measure(table, of_run, call).lazy().select(pl.col(metric).mean()) for table, of_run in tables]
+        found = [
+            measure(table, of_run, call).lazy().select(pl.col(metric).mean())
+            for table, of_run in tables
+        ]
         return pl.concat(found).collect().to_series().fill_null(0.0).to_list()
 
     entry = call.metric
     defaults = {name: x.default for name, x in entry.parameters.items()}
-    return cast(Trained, entry).learned(JudgedRankings(rows, n_queries, means), {**defaults, **options})
+    return cast(Trained, entry).learned(
+        JudgedRankings(rows, n_queries, means), {**defaults, **options}
+    )

@@ -1,4 +1,6 @@
-"""The verbs that fuse several rankings into one, and that give the contribution of each run to a fused score."""
+"""The verbs that fuse several rankings into one, and that give the contribution of each run to a
+fused score.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ LISTED = "#listed"
 """Whether any ranking has the document."""
 
 FIRST_BITS = ~((1 << 29) - 1)
-"""The bits of a 64-bit number that hold its sign, its exponent and the first 24 of its 53 digits."""
+"""The bits of a 64-bit number that hold its sign, its exponent and the first 24 of its 53
+digits."""
 
 
 def method_of(method: str | Call | FittedFusion[object], **options: object) -> Call:
@@ -55,7 +58,9 @@ def method_of(method: str | Call | FittedFusion[object], **options: object) -> C
     return method if isinstance(method, Call) else fusion_of(method, **options)
 
 
-def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Sequence[float] | None:
+def with_weights(
+    weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
+) -> Sequence[float] | None:
     """The weights in the order of the runs."""
     if not isinstance(weights, Mapping):
         return weights
@@ -63,19 +68,25 @@ def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: S
         return list(weights.values())
     if {*map(str, weights)} != {*names}:
         names_there = f"which has {', '.join(names)}; give one for each"
-        raise InvalidOption(option(weights=dict(weights)), f" name other runs than the table, {names_there}")
+        raise InvalidOption(
+            option(weights=dict(weights)), f" name other runs than the table, {names_there}"
+        )
     return [{str(name): x for name, x in weights.items()}[name] for name in names]
 
 
 def formulated(
     call: Call, entries: Entries, *, expected: bool, shared: Rankings | None = None
 ) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document; with the columns of `shared`."""
+    """The columns that a method needs, and its value for each document; with the columns of
+    `shared`.
+    """
     options = call.arguments
     normalize = options.pop("normalize", None)
     needed = Needed(["#list"]) if shared is None else shared.needed
     formula_of_scores = None if normalize is None else NORMALIZATIONS[normalize]
-    rankings = Rankings(needed, entries.n_runs, formula_of_scores, options.pop("missing", "skip"), expected)
+    rankings = Rankings(
+        needed, entries.n_runs, formula_of_scores, options.pop("missing", "skip"), expected
+    )
     if shared is not None:
         rankings.of_documents = shared.of_documents
     options.pop(cast("Fusion", call.metric).depth[0], None)
@@ -83,14 +94,18 @@ def formulated(
 
 
 def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
-    """The depth at which a method cuts rankings, and whether it uses the documents that a ranking lacks."""
+    """The depth at which a method cuts rankings, and whether it uses the documents that a ranking
+    lacks.
+    """
     method, options = cast("Fusion", call.metric), call.arguments
     name, default = method.depth
     absent = method.absent or options.get("missing", "skip") != "skip"
     return options.get(name, setup.policies.depth or default), absent
 
 
-def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
+def fused(
+    frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]
+) -> pl.DataFrame:
     """A row per document of a query, with its fused score; null for one that no ranking has."""
     depth, absent = needs(call, setup)
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
@@ -100,7 +115,9 @@ def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequ
 
 
 def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.DataFrame:
-    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the methods share their columns."""
+    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the
+    methods share their columns.
+    """
     rankings, values = None, {}
     for i, call in enumerate(calls):
         rankings, value = formulated(call, entries, expected=expected, shared=rankings)
@@ -109,7 +126,11 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
         return entries.documents
     columns = {name: x for name, (_, x) in rankings.of_documents.items()}
     faults = {fault.column: fault.rows for fault in rankings.needed.refused.values()}
-    rows = rankings.needed.compute(entries.rows).select("#document", **columns, **faults).collect(engine="in-memory")
+    rows = (
+        rankings.needed.compute(entries.rows)
+        .select("#document", **columns, **faults)
+        .collect(engine="in-memory")
+    )
     for fault in rankings.needed.refused.values():
         if rows[fault.column].any():
             raise InvalidData(fault.message)
@@ -121,29 +142,40 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     return entries.documents.with_columns(scores)
 
 
-def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
+def per_document(
+    rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int
+) -> pl.DataFrame:
     """A row per document, with the aggregates `parts` of its rows."""
     document = rows["#document"].to_numpy()
     columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
-    others = {name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"}
+    others = {
+        name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"
+    }
     if others:
         found = rows.group_by("#document").agg(**others)
-        every = pl.DataFrame({"#document": np.arange(height)}).join(found, "#document", "left", maintain_order="left")
+        every = pl.DataFrame({"#document": np.arange(height)}).join(
+            found, "#document", "left", maintain_order="left"
+        )
         columns.update({name: every[name] for name in others})
     for name in parts.keys() - others.keys():
-        columns[name] = pl.Series(_sums(document, rows[name].fill_null(0).cast(pl.Float64).to_numpy(), height))
+        columns[name] = pl.Series(
+            _sums(document, rows[name].fill_null(0).cast(pl.Float64).to_numpy(), height)
+        )
     return pl.DataFrame(columns)
 
 
 def _sums(document: Integers, terms: Floats, height: int) -> Floats:
     """The sum of each document's terms, the same in any order of rows, so that equal sums are ties.
 
-    The first 24 bits of the terms and the other bits add up without rounding, if the terms are of similar size.
+    The first 24 bits of the terms and the other bits add up without rounding, if the terms are of
+    similar size.
     """
     first = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
     with np.errstate(invalid="ignore"):  # infinite terms, whose fused score is refused
         others = terms - first
-    sums = np.bincount(document, first, minlength=height) + np.bincount(document, others, minlength=height)
+    sums = np.bincount(document, first, minlength=height) + np.bincount(
+        document, others, minlength=height
+    )
     return np.asarray(sums, dtype=np.float64)
 
 
@@ -155,7 +187,9 @@ def over_runs(
     options: Mapping[str, Any],
     new: Iterable[str],
 ) -> pl.DataFrame:
-    """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns that it adds."""
+    """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns
+    that it adds.
+    """
     rows, setup = table.rows, table.setup
     runs.required()
     if isinstance(method, FittedFusion):
@@ -164,7 +198,9 @@ def over_runs(
     taken = [*of_query.roles.query, setup.roles.doc_in(rows.schema), setup.roles.label]
     refuse_names([*new], [name for name in taken if name is not None], "the table")
     refuse_bounds(setup)
-    whole = runs.names(rows) if table.whole is None or table.whole.runs is None else table.whole.runs
+    whole = (
+        runs.names(rows) if table.whole is None or table.whole.runs is None else table.whole.runs
+    )
     unordered = isinstance(whole, frozenset)
     known: Sequence[str] = sorted(whole) if isinstance(whole, frozenset) else whole
     if isinstance(method, FittedFusion) and known:
@@ -172,7 +208,10 @@ def over_runs(
     weights = options.get("weights")
     call = method_of(method, **{**options, "weights": with_weights(weights, known)})
     if unordered and not isinstance(weights, Mapping) and call.arguments.get("weights") is not None:
-        says = "weights are given in the order of the runs, and the rows of this table have no order, so that the runs "
+        says = (
+            "weights are given in the order of the runs, and the rows of this table have no "
+            "order, so that the runs "
+        )
         so = f"of column {runs.column!r} have none; name the run of each weight: "
         raise InvalidOption(says, so, option(weights={"bm25": 0.7, "dense": 0.3}))
     columns = [*runs.columns, setup.roles.label]
@@ -195,45 +234,50 @@ def fuse(
     Parameters
     ----------
     method
-        A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
-        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
-        Or the result of ``df.rank.fusion.fit``, without options; its runs are by default those of its training.
+        A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"``
+        or ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand
+        in the text instead. Or the result of ``df.rank.fusion.fit``, without options; its runs are
+        by default those of its training.
     runs
-        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
-        table for each run, including the table of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
+        The columns of the runs' scores, in a table with a row per document; null where a run does
+        not retrieve it. Or a table for each run, including the table of `.rank`: ``{"bm25": df_a,
+        "dense": df_b}``.
     run
-        The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
+        The column that names the run of each row, in a table with a row per run and document;
+        instead of `runs`.
     normalize
-        The normalisation that brings the scores of each ranking to one scale before they are added up: ``"min_max"``,
-        ``"max"``, ``"sum"``, ``"zmuv"``, ``"rank"``, ``"l2"``, ``"dbsf"`` or ``"min_max_inverted"``. ``None`` leaves
-        them as they are.
+        The normalisation that brings the scores of each ranking to one scale before they are added
+        up: ``"min_max"``, ``"max"``, ``"sum"``, ``"zmuv"``, ``"rank"``, ``"l2"``, ``"dbsf"`` or
+        ``"min_max_inverted"``. ``None`` leaves them as they are.
     weights
-        A weight for each run: in the order of `runs`, or of first appearance in the column; or a mapping by the runs' names.
+        A weight for each run: in the order of `runs`, or of first appearance in the column; or a
+        mapping by the runs' names.
     missing
-        The score of a document in a ranking that lacks it: ``"skip"``, the default, gives none; ``"zero"`` gives 0;
-        ``"min"`` gives the least normalised score of the ranking.
+        The score of a document in a ranking that lacks it: ``"skip"``, the default, gives none;
+        ``"zero"`` gives 0; ``"min"`` gives the least normalised score of the ranking.
     depth
         How many documents of each ranking count; default: those of ``on(depth=...)``, or else all.
 
     Returns
     -------
-    A frame of the caller's kind with a row per document of a query, in the order of first appearance: the query columns,
-    the document, the fused score as ``score`` (Float64), and the label if the table has one. The score is null for a
-    document that no ranking has, such as a judged one, so that metrics count it as missed. Lazy frames have no
-    defined order.
+    A frame of the caller's kind with a row per document of a query, in the order of first
+    appearance: the query columns, the document, the fused score as ``score`` (Float64), and the
+    label if the table has one. The score is null for a document that no ranking has, such as a
+    judged one, so that metrics count it as missed. Lazy frames have no defined order.
 
-    The tie rule orders equal scores in a ranking; with ``on(ties="expected")`` each gets the mean contribution of their
-    ranks. The tie rule also decides which of equal scores at the depth stay; with ``"expected"``, those with the larger
-    ids.
+    The tie rule orders equal scores in a ranking; with ``on(ties="expected")`` each gets the mean
+    contribution of their ranks. The tie rule also decides which of equal scores at the depth stay;
+    with ``"expected"``, those with the larger ids.
 
     Raises
     ------
     InvalidOption
         If the method is unknown, an option is out of its range, or no runs are named.
     MissingColumn, InvalidData
-        If a column is missing or holds no numbers; if a score is NaN, or, where scores are added up, infinite or beyond 1e150,
-        or negative where a normalisation is not defined for it; if a document appears twice in a ranking, or has different
-        labels in different runs; if a fused score would be no number.
+        If a column is missing or holds no numbers; if a score is NaN, or, where scores are added
+        up, infinite or beyond 1e150, or negative where a normalisation is not defined for it; if a
+        document appears twice in a ranking, or has different labels in different runs; if a fused
+        score would be no number.
 
     Examples
     --------
@@ -255,7 +299,11 @@ FIGURES = schema("run rank score normalized contribution fused fused_rank")
 @verb(gives="list", runs=runs_for)
 @with_options_of(fuse)
 def explain(
-    table: Table[Any], method: FusionMethod, runs: TheRuns | None = None, run: str | None = None, **options: Any
+    table: Table[Any],
+    method: FusionMethod,
+    runs: TheRuns | None = None,
+    run: str | None = None,
+    **options: Any,
 ) -> pl.DataFrame:
     """The contribution of each run to the fused score of each document.
 
@@ -270,16 +318,19 @@ def explain(
 
     - the query columns, the document, and ``run`` (String);
     - ``rank`` (UInt32) and ``score`` (Float64), of the document in the run;
-    - ``normalized`` (Float64), the score after `normalize`; null for methods that go by ranks alone;
-    - ``contribution`` (Float64): the term of the run in the sum, times the factor of the document if the method has one,
-      as the number of runs in ``comb_mnz``. Contributions of a document add up to its fused score. Null for methods that
-      are no sum, as ``comb_min``, ``comb_max``, ``comb_med`` and ``condorcet``;
+    - ``normalized`` (Float64), the score after `normalize`; null for methods that go by ranks
+      alone;
+    - ``contribution`` (Float64): the term of the run in the sum, times the factor of the document
+      if the method has one, as the number of runs in ``comb_mnz``. Contributions of a document add
+      up to its fused score. Null for methods that are no sum, as ``comb_min``, ``comb_max``,
+      ``comb_med`` and ``condorcet``;
     - ``fused`` (Float64) and ``fused_rank`` (UInt32), the same in all rows of a document;
     - the label, if the table has one.
 
-    If the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
-    has a row, too, whose rank and score are null. Eager frames come query by query, by fused rank, and of each document
-    in the order of the runs; lazy frames have no defined order. Documents that no run has are left out.
+    If the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run
+    that lacks a document has a row, too, whose rank and score are null. Eager frames come query by
+    query, by fused rank, and of each document in the order of the runs; lazy frames have no defined
+    order. Documents that no run has are left out.
 
     Raises
     ------
@@ -299,19 +350,31 @@ def explain(
     return over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES])
 
 
-def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
+def _explained(
+    frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]
+) -> pl.DataFrame:
     """The rows, query by query: by fused rank, and of each document by run."""
     depth, absent = needs(call, setup)
     expected = setup.policies.tie_rule.averages
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
-    documents = _in_order(scored(entries, [call], expected=expected).rename({"#0": "#fused"}), setup)
+    documents = _in_order(
+        scored(entries, [call], expected=expected).rename({"#0": "#fused"}), setup
+    )
     rankings, value = formulated(call, entries, expected=expected)
     term = _term(rankings, value)
     normalized = rankings.score if "normalize" in call.metric.parameters else pl.lit(None)
     columns = {name: x for name, (_, x) in rankings.of_documents.items()}
-    rows = rankings.needed.compute(entries.rows).with_columns(normalized.alias("#normalized"), **columns).collect()
-    totals = per_document(rows, rankings.of_documents, entries.documents.height).with_row_index("#document")
-    others = totals.cast({"#document": pl.Int64}).select("#document", *(name for name in columns if name != term))
+    rows = (
+        rankings.needed.compute(entries.rows)
+        .with_columns(normalized.alias("#normalized"), **columns)
+        .collect()
+    )
+    totals = per_document(rows, rankings.of_documents, entries.documents.height).with_row_index(
+        "#document"
+    )
+    others = totals.cast({"#document": pl.Int64}).select(
+        "#document", *(name for name in columns if name != term)
+    )
     figures = {
         RUN_OF_TABLE: pl.lit(pl.Series(names, dtype=pl.String)).gather(pl.col("#run")),
         "rank": rankings.rank,
@@ -321,7 +384,11 @@ def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names:
         "fused": pl.col("#fused"),
         "fused_rank": pl.col("#fused rank"),
     }
-    of_rows = rows.drop(name for name in columns if name != term).lazy().join(others.lazy(), on="#document")
+    of_rows = (
+        rows.drop(name for name in columns if name != term)
+        .lazy()
+        .join(others.lazy(), on="#document")
+    )
     last = [name for name in (setup.roles.label,) if name in documents.columns]
     of_document = [name for name in documents.columns if name not in (*last, *OWN)]
     wanted = [x.cast(FIGURES[name]).alias(name) for name, x in figures.items()]
@@ -337,19 +404,29 @@ def _in_order(fused: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     of_fused = setup.changed(score="#fused", ascending=False)
     order = in_rank_order(fused, Columns.of(of_fused, fused.schema, label=False))
     rank = order.rows().select("#query", "#row", pl.col("#position").alias("#fused rank"))
-    named = pl.Series("#document", rank["#row"], pl.Int64), pl.int_range(rank.height, eager=True).alias("#order")
+    named = (
+        pl.Series("#document", rank["#row"], pl.Int64),
+        pl.int_range(rank.height, eager=True).alias("#order"),
+    )
     of_query = [fused[ROW][order.first][rank["#query"]]] if ROW in fused.columns else []
-    return fused[rank["#row"]].with_columns(*named, rank["#fused rank"], *of_query).drop_nulls("#fused")
+    return (
+        fused[rank["#row"]]
+        .with_columns(*named, rank["#fused rank"], *of_query)
+        .drop_nulls("#fused")
+    )
 
 
 def _term(rankings: Rankings, value: pl.Expr) -> str | None:
     """The column of the first total to which the value is proportional, or None.
 
-    The factor may depend on the document's other columns; the value of a single term of the total is its contribution.
+    The factor may depend on the document's other columns; the value of a single term of the total
+    is its contribution.
     """
     for name in rankings.totals:
         others = {other: 3.0 for other in rankings.of_documents if other != name}
-        none, one, two = pl.DataFrame({name: [0.0, 1.0, 2.0]}).with_columns(**others).select(value).to_series()
+        none, one, two = (
+            pl.DataFrame({name: [0.0, 1.0, 2.0]}).with_columns(**others).select(value).to_series()
+        )
         if none == 0 and two == 2 * one:
             return name
     return None

@@ -1,4 +1,6 @@
-"""Tune methods of fusion by cross-validation over the queries, and measure the gain on queries not used for the choice."""
+"""Tune methods of fusion by cross-validation over the queries, and measure the gain on queries not
+used for the choice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,17 @@ from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
 from ..._results.columns import grid, schema
 from ..._results.compared_runs import pairs_shown
-from ..._results.grid import Cell, Grid, Record, interval, intervals_of, number, percent, queries_of, records
+from ..._results.grid import (
+    Cell,
+    Grid,
+    Record,
+    interval,
+    intervals_of,
+    number,
+    percent,
+    queries_of,
+    records,
+)
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, headlines
 from ..._support.floats import Floats, Integers, np
@@ -78,7 +90,8 @@ class Tuning:
     step
         The step of the weights, which add up to 1.
     search
-        How settings are searched; ``None``: a grid for up to three runs, else coordinate by coordinate.
+        How settings are searched; ``None``: a grid for up to three runs, else coordinate by
+        coordinate.
     folds, seed
         The number of parts of the queries, and the seed of the partition.
     """
@@ -125,13 +138,18 @@ class Space:
 
     @property
     def untuned(self) -> Call:
-        """The setting to which tuning is compared: the first value of each option, and equal weights."""
+        """The setting to which tuning is compared: the first value of each option, and equal
+        weights.
+        """
         return self._call({name: values[0] for name, values in self.choices.items()})
 
     @cached_property
     def grid(self) -> list[Call]:
         """All settings, the untuned one first."""
-        settings = (self._call(dict(zip(self.choices, x, strict=True))) for x in product(*self.choices.values()))
+        settings = (
+            self._call(dict(zip(self.choices, x, strict=True)))
+            for x in product(*self.choices.values())
+        )
         return list(dict.fromkeys(settings))
 
     def best(self, score: Score) -> Call:
@@ -159,7 +177,9 @@ class Space:
         """The number of settings in a grid."""
         steps, further = self.tuning.n_steps, self.n_runs - 1
         of_weights = {WEIGHTS: 1 + comb(steps + further, further)} if self.steps_weights else {}
-        return prod({**{name: len(values) for name, values in self.choices.items()}, **of_weights}.values())
+        return prod(
+            {**{name: len(values) for name, values in self.choices.items()}, **of_weights}.values()
+        )
 
     def _coordinates(self) -> list[tuple[str, int | None]]:
         """The options, and weights run by run."""
@@ -168,11 +188,15 @@ class Space:
         return [*((WEIGHTS, run) for run in runs), *((name, None) for name in others)]
 
     def _values(self, name: str, run: int | None, now: object) -> Sequence[object]:
-        """The values of an option to try; for a run's weight, lists in which the other weights keep their ratios."""
+        """The values of an option to try; for a run's weight, lists in which the other weights keep
+        their ratios.
+        """
         if run is None:
             return self.choices[name]
         weights = now if isinstance(now, Sequence) else (1.0,) * self.n_runs
-        return [_with(weights, run, i / self.tuning.n_steps) for i in range(self.tuning.n_steps + 1)]
+        return [
+            _with(weights, run, i / self.tuning.n_steps) for i in range(self.tuning.n_steps + 1)
+        ]
 
     def _call(self, options: Mapping[str, object]) -> Call:
         given = {name: x for name, x in options.items() if x is not None}
@@ -191,28 +215,44 @@ def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...
     """The weights with a new one for a run; the others keep their ratios, and all add up to 1."""
     rest = sum(weights) - weights[run]
     shares = [x / rest if rest > 0 else 1 / (len(weights) - 1) for x in weights]
-    return tuple(round(weight if i == run else (1 - weight) * share, 6) for i, share in enumerate(shares))
+    return tuple(
+        round(weight if i == run else (1 - weight) * share, 6) for i, share in enumerate(shares)
+    )
 
 
 def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
-    """The settings of each method; refused if there is nothing to choose, or too much for a grid."""
+    """The settings of each method; refused if there is nothing to choose, or too much for a
+    grid.
+    """
     calls, methods = [fusion_of(text) for text in tuning.methods], ", ".join(tuning.methods)
     spaces = [Space(call, _choices(call, tuning.options), tuning, n_runs) for call in calls]
     for name in tuning.options:
         if not any(name in space.choices for space in spaces):
-            raise InvalidOption(f"none of {methods} takes, or leaves open, the option {name!r} of options")
+            raise InvalidOption(
+                f"none of {methods} takes, or leaves open, the option {name!r} of options"
+            )
     sizes = [space.size for space in spaces]
     if sum(sizes) < 2 or 0 in sizes:
-        says = f"{methods or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, "
+        says = (
+            f"{methods or 'no method'} leaves nothing to choose; give options={{...}} with the "
+            "values to try, "
+        )
         so = "several methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as "
         raise InvalidOption(says, so, option(normalize=["min_max", "zmuv"]))
     if tuning.searched(n_runs) == "coordinate":
         return spaces
     if sum(sizes) > MOST:
         other = option(search="coordinate"), f", or a greater step than {tuning.step:g}"
-        raise InvalidOption(f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ", *other)
-    simplex = [None, *_simplex(tuning.n_steps, n_runs)] if any(x.steps_weights for x in spaces) else []
-    return [replace(x, choices={**x.choices, WEIGHTS: simplex}) if x.steps_weights else x for x in spaces]
+        raise InvalidOption(
+            f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ", *other
+        )
+    simplex = (
+        [None, *_simplex(tuning.n_steps, n_runs)] if any(x.steps_weights for x in spaces) else []
+    )
+    return [
+        replace(x, choices={**x.choices, WEIGHTS: simplex}) if x.steps_weights else x
+        for x in spaces
+    ]
 
 
 def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
@@ -230,10 +270,15 @@ def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, S
 
 
 def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
-    """All weights of n runs that are multiples of the step and add up to 1, the most equal first."""
+    """All weights of n runs that are multiples of the step and add up to 1, the most equal
+    first.
+    """
     bars = combinations(range(steps + n - 1), n - 1)
     parts = [[b - a - 1 for a, b in zip((-1, *x), (*x, steps + n - 1), strict=True)] for x in bars]
-    return [tuple(x / steps for x in part) for part in sorted(parts, key=lambda part: sum(x * x for x in part))]
+    return [
+        tuple(x / steps for x in part)
+        for part in sorted(parts, key=lambda part: sum(x * x for x in part))
+    ]
 
 
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
@@ -250,7 +295,8 @@ AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, repr=False)
 class TunedFusion(Result[R_co]):
-    """A method of fusion with the options that are best on the judged queries, and its values on other queries.
+    """A method of fusion with the options that are best on the judged queries, and its values on
+    other queries.
 
     Attributes
     ----------
@@ -259,18 +305,21 @@ class TunedFusion(Result[R_co]):
     runs
         The names of the runs.
     table
-        A row per ranking: ``ranking`` (the tuned method out of fold and in sample, the untuned one, and each run),
-        ``method`` (its text, null for a run and out of fold), ``mean``, ``ci_low``, ``ci_high`` and ``interval``, and ``n_queries``.
-        Out of fold, each query is fused by options that were chosen on the other folds.
+        A row per ranking: ``ranking`` (the tuned method out of fold and in sample, the untuned one,
+        and each run), ``method`` (its text, null for a run and out of fold), ``mean``, ``ci_low``,
+        ``ci_high`` and ``interval``, and ``n_queries``. Out of fold, each query is fused by options
+        that were chosen on the other folds.
     comparison
-        The tuned method out of fold compared with the untuned one and each run: the columns of `Comparison.table`.
+        The tuned method out of fold compared with the untuned one and each run: the columns of
+        `Comparison.table`.
     folds
-        A row per fold: ``fold``, ``n_queries``, ``method`` (chosen on the others), its mean on these others (``train``), and
-        on the fold (``test``).
+        A row per fold: ``fold``, ``n_queries``, ``method`` (chosen on the others), its mean on
+        these others (``train``), and on the fold (``test``).
     per_query
         A row per query: the query, ``fold``, ``method``, and a value for each ranking.
     candidates
-        A row per setting that was tried: ``method`` and ``mean`` over all queries, in the order of trial.
+        A row per setting that was tried: ``method`` and ``mean`` over all queries, in the order of
+        trial.
     settings
         How it was computed.
     """
@@ -285,7 +334,8 @@ class TunedFusion(Result[R_co]):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
-        """Fuse another table with the same runs by the chosen method; weights are matched by the names of the runs.
+        """Fuse another table with the same runs by the chosen method; weights are matched by the
+        names of the runs.
 
         Parameters
         ----------
@@ -298,7 +348,9 @@ class TunedFusion(Result[R_co]):
             run = self.settings.get("run")
             runs = self.runs if run is None else None
         weights = self.settings.get("weights")
-        return ranker_of(frame).fuse(self.settings["unweighted"], runs=runs, run=run, weights=weights)
+        return ranker_of(frame).fuse(
+            self.settings["unweighted"], runs=runs, run=run, weights=weights
+        )
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """The chosen method, and its means out of fold and in sample."""
@@ -307,8 +359,10 @@ class TunedFusion(Result[R_co]):
         means = [number(row["mean"], 3) for row in (out, within)]
         ends = interval(out["ci_low"], out["ci_high"], 3)
         return [
-            f"{self.text}, chosen among {len(records(self.candidates)):,} settings on {queries_of([out])}",
-            f"{self.settings['metric']} out of fold {means[0]}{ends} ({self.settings['folds']} folds), in sample {means[1]}",
+            f"{self.text}, chosen among {len(records(self.candidates)):,} settings on "
+            f"{queries_of([out])}",
+            f"{self.settings['metric']} out of fold {means[0]}{ends} "
+            f"({self.settings['folds']} folds), in sample {means[1]}",
         ]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
@@ -319,7 +373,9 @@ class TunedFusion(Result[R_co]):
         heads = {"mean": f"mean [{percent(self.settings)} interval]"}
         cells = {"method": _of_method, "mean": _mean}
         named = ("ranking", "method")
-        return [grid(self, rankings, named, "mean", (kinds, *chosen), None, heads=heads, cells=cells)]
+        return [
+            grid(self, rankings, named, "mean", (kinds, *chosen), None, heads=heads, cells=cells)
+        ]
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """The comparison with the other rankings comes below."""
@@ -333,7 +389,11 @@ class Values:
     """The metric of each query under each setting, computed once."""
 
     def __init__(
-        self, read: Callable[..., Entries], setup: Setup, metric: Call, progress: Callable[[int, int], None]
+        self,
+        read: Callable[..., Entries],
+        setup: Setup,
+        metric: Call,
+        progress: Callable[[int, int], None],
     ) -> None:
         self.read, self.setup, self.metric, self.progress = read, setup, metric, progress
         self.sign = 1 if metric.higher_is_better else -1
@@ -357,14 +417,22 @@ class Values:
             entries = self.entries(*need)
             step = max(1, AT_ONCE // max(1, entries.documents.height))
             for start in range(0, len(some), step):
-                table = scored(entries, some[start : start + step], expected=self.setup.policies.tie_rule.averages)
+                table = scored(
+                    entries,
+                    some[start : start + step],
+                    expected=self.setup.policies.tie_rule.averages,
+                )
                 for i, call in enumerate(some[start : start + step]):
-                    self.known[call] = self.measured(table, self.setup.changed(score=f"#{i}", ascending=False))
+                    self.known[call] = self.measured(
+                        table, self.setup.changed(score=f"#{i}", ascending=False)
+                    )
                     self.progress(len(self.known), total)
         return np.column_stack([self.known[call] for call in calls])
 
     def measured(self, table: pl.DataFrame, setup: Setup) -> Floats:
-        """The value of each query, on the scale of its mean, queries by first appearance in the table."""
+        """The value of each query, on the scale of its mean, queries by first appearance in the
+        table.
+        """
         found = measure(table, setup, self.metric).lazy().collect()[self.metric.text]
         return scaled(found.fill_null(np.nan).to_numpy()[:, None], [self.metric])[:, 0]
 
@@ -414,54 +482,61 @@ def tune(
     interval: Interval = "auto",
     **shared: Unpack[Tuned],
 ) -> TunedFusion[R]:
-    """Choose the weights and options of a method of fusion, and estimate their gain on other queries.
+    """Choose the weights and options of a method of fusion, and estimate their gain on other
+    queries.
 
-    The queries are cut into folds. The queries of each fold are fused with the setting that has the best mean on the
-    other folds; the values of these fused rankings are the values *out of fold*. The setting to use is the one that is
-    best on all queries, but its mean on these queries is too high, the more so the more settings were tried.
+    The queries are cut into folds. The queries of each fold are fused with the setting that has the
+    best mean on the other folds; the values of these fused rankings are the values *out of fold*.
+    The setting to use is the one that is best on all queries, but its mean on these queries is too
+    high, the more so the more settings were tried.
 
-    No label of a query influences how it is fused out of fold, unless the metric uses the largest label of the table,
-    as err does without `max_label`. All rankings of a query are evaluated with the same relevant documents, those of
-    all runs.
+    No label of a query influences how it is fused out of fold, unless the metric uses the largest
+    label of the table, as err does without `max_label`. All rankings of a query are evaluated with
+    the same relevant documents, those of all runs.
 
     Parameters
     ----------
     method
-        The text of a method. Options that the text sets are not changed; other weights, and other options such as `k`
-        of rrf, `gamma`, `sigma` and `phi`, are tuned. From a list of methods, one is chosen, too: for each fold, by
-        cross-validation among the other folds.
+        The text of a method. Options that the text sets are not changed; other weights, and other
+        options such as `k` of rrf, `gamma`, `sigma` and `phi`, are tuned. From a list of methods,
+        one is chosen, too: for each fold, by cross-validation among the other folds.
     metric
         A text or function, as for :meth:`evaluate`; the mean over the queries counts.
     runs, run
         As for :meth:`fuse`.
     qrels
-        The judgments of runs without labels, a frame as for :meth:`judge`, which is joined with each run first; ``None``
-        if the runs have labels.
+        The judgments of runs without labels, a frame as for :meth:`judge`, which is joined with
+        each run first; ``None`` if the runs have labels.
     normalize
         The normalisation as for :meth:`fuse`, or several of them to choose from.
     options
-        The values to try, by option, in place of the usual ones: ``{"k": [10, 60], "weights": [[0.5, 0.5], [0.7, 0.3]]}``.
-        The first one is that of the untuned method. A single value fixes the option.
+        The values to try, by option, in place of the usual ones: ``{"k": [10, 60], "weights":
+        [[0.5, 0.5], [0.7, 0.3]]}``. The first one is that of the untuned method. A single value
+        fixes the option.
     step
         The step of the weights, which add up to 1: 0.1 gives 66 settings for three runs.
     search
-        ``"grid"`` tries all settings; ``"coordinate"`` changes one weight or option at a time to its best value, and
-        repeats this until nothing improves. ``None``: a grid for up to three runs.
+        ``"grid"`` tries all settings; ``"coordinate"`` changes one weight or option at a time to
+        its best value, and repeats this until nothing improves. ``None``: a grid for up to three
+        runs.
     folds
         How many parts the queries have, from 2 to the number of queries.
     seed
-        The seed of the folds and of the resamples. The folds do not depend on the order of the rows, or on labels.
+        The seed of the folds and of the resamples. The folds do not depend on the order of the
+        rows, or on labels.
     test, correction, ci, interval, resamples, progress
         As for :meth:`compare`, with the tuned method against the untuned one and each run.
 
     Returns
     -------
-    A :class:`rankframe.results.TunedFusion`, whose tables are frames of the caller's kind. A LazyFrame is collected first.
+    A :class:`rankframe.results.TunedFusion`, whose tables are frames of the caller's kind. A
+    LazyFrame is collected first.
 
     Raises
     ------
     InvalidOption
-        If there is nothing to choose, there are more folds than queries, or an option is out of its range.
+        If there is nothing to choose, there are more folds than queries, or an option is out of its
+        range.
     UnknownMetric, MissingColumn, InvalidData
         As for :meth:`fuse` and :meth:`evaluate`; and, with `qrels`, as for :meth:`judge`.
 
@@ -480,14 +555,18 @@ def tune(
     >>> tuned.fuse(df)["score"].to_list()
     [1.0, 2.0, 2.0, 1.0]
     """
-    texts = tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
+    texts = (
+        tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
+    )
     choices = dict(options or {})
     if normalize is not None:
         choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
     significance, resampling = Significance(test, correction), Resampling.of(shared, interval)
     tuning = Tuning(texts, choices, step, search, folds, resampling.seed)
     rows, setup, chosen_runs = table.rows, table.setup, runs_of(shared).required()
-    (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
+    (measured,) = averaged(
+        [metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])", of_rankings=True
+    )
     refuse_bounds(setup)
     of_queries = chosen_runs.queries(setup)
     query = list(of_queries.roles.query)
@@ -499,9 +578,13 @@ def tune(
     spaces = spaces_of(tuning, len(names))
     queries = rows.select(query).unique(maintain_order=True)
     if folds > queries.height:
-        raise InvalidOption(option(folds=folds), f" are more than the {queries.height} queries of the table")
+        raise InvalidOption(
+            option(folds=folds), f" are more than the {queries.height} queries of the table"
+        )
     with Progress("tuning", resampling.progress) as progressing:
-        values = Values(partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing)
+        values = Values(
+            partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing
+        )
         order = _shuffled(queries, tuning.seed)
         fold = np.empty(len(order), dtype=np.int64)
         fold[order] = np.arange(len(order)) % folds
@@ -510,9 +593,15 @@ def tune(
         untuned = spaces[0].untuned
         in_sample, of_untuned = values.of([final, untuned]).T
         of_folds = values.of(chosen)
-        rankings = {TUNED: of_folds[np.arange(len(fold)), fold], IN_SAMPLE: in_sample, UNTUNED: of_untuned}
+        rankings = {
+            TUNED: of_folds[np.arange(len(fold)), fold],
+            IN_SAMPLE: in_sample,
+            UNTUNED: of_untuned,
+        }
         full = values.entries(setup.policies.depth, False)
-        rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
+        rankings |= {
+            name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)
+        }
     of_rankings = np.stack([unscaled(x[:, None], [measured]) for x in rankings.values()])
     weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
     found = PairedValues(query, [*rankings], [measured], weighted, of_rankings)
@@ -523,9 +612,14 @@ def tune(
         compared = compared_values(found, of_all, pairs, of_pairs, progressing)
     chosen_texts = [call.text for call in chosen]
     methods = pl.Series("method", [chosen_texts[i] for i in fold], pl.String)
-    columns = [pl.Series(name, x[:, 0]).fill_nan(None) for name, x in zip(found.runs, found.values, strict=True)]
+    columns = [
+        pl.Series(name, x[:, 0]).fill_nan(None)
+        for name, x in zip(found.runs, found.values, strict=True)
+    ]
     result = {
-        "table": _table(found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
+        "table": _table(
+            found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling
+        ),
         "comparison": significance.adjusted(compared),
         "folds": _folds(fold, chosen_texts, of_folds, measured),
         "per_query": queries.with_columns(pl.Series("fold", fold + 1), methods, *columns),
@@ -540,7 +634,9 @@ def tune(
         "family": significance.family,
         "by": (),
         "runs": [name for name in found.runs if name != IN_SAMPLE],
-        "unweighted": replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
+        "unweighted": replace(
+            final, options=tuple(x for x in final.options if x[0] != WEIGHTS)
+        ).text,
         "weights": None if weights is None else dict(zip(names, weights, strict=True)),
     }
     tables = {name: table.give(x) for name, x in result.items()}
@@ -549,13 +645,17 @@ def tune(
 
 def _shuffled(queries: pl.DataFrame, seed: int) -> Integers:
     """The numbers of the queries in a random order, the same for any order of the rows."""
-    in_order = queries.with_row_index("#row").sort(queries.columns)["#row"].to_numpy().astype(np.int64)
+    in_order = (
+        queries.with_row_index("#row").sort(queries.columns)["#row"].to_numpy().astype(np.int64)
+    )
     drawn = np.random.PCG64(seed).random_raw(len(in_order))
     return in_order[np.argsort(drawn, kind="stable")]
 
 
 def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: int) -> Call:
-    """The best setting on some queries; of several methods, that of the method with the best mean out of fold."""
+    """The best setting on some queries; of several methods, that of the method with the best mean
+    out of fold.
+    """
     score = values.mean(queries)
     inner = min(folds, len(queries))
     if len(spaces) == 1 or inner < 2:
@@ -564,12 +664,16 @@ def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: i
     fold = np.arange(len(queries)) % inner
     out_of_fold = []
     for space in spaces:
-        parts = [(space.best(values.mean(queries[fold != i])), queries[fold == i]) for i in range(inner)]
+        parts = [
+            (space.best(values.mean(queries[fold != i])), queries[fold == i]) for i in range(inner)
+        ]
         out_of_fold.append(values.mean_of_parts(parts))
     return spaces[int(np.argmax(out_of_fold))].best(score)
 
 
-def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling) -> pl.DataFrame:
+def _table(
+    found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling
+) -> pl.DataFrame:
     """The mean of each ranking, with its interval."""
     (of_all,) = found.slices
     calls = [metric] * len(found.runs)
@@ -587,15 +691,27 @@ def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call)
     """The method chosen for each fold, and its means on the other folds and on this one."""
 
     def means(i: int) -> Iterator[float]:
-        return (unscaled(_means(of_folds[at][:, [i]]), [metric]).item() for at in (fold != i, fold == i))
+        return (
+            unscaled(_means(of_folds[at][:, [i]]), [metric]).item() for at in (fold != i, fold == i)
+        )
 
     rows = [(i + 1, int((fold == i).sum()), text, *means(i)) for i, text in enumerate(texts)]
-    dtypes = {"fold": pl.Int64, "n_queries": pl.UInt32, "method": pl.String, "train": pl.Float64, "test": pl.Float64}
-    return pl.DataFrame(rows, dtypes, orient="row").with_columns(pl.col("train", "test").fill_nan(None))
+    dtypes = {
+        "fold": pl.Int64,
+        "n_queries": pl.UInt32,
+        "method": pl.String,
+        "train": pl.Float64,
+        "test": pl.Float64,
+    }
+    return pl.DataFrame(rows, dtypes, orient="row").with_columns(
+        pl.col("train", "test").fill_nan(None)
+    )
 
 
 def _candidates(values: Values, metric: Call) -> pl.DataFrame:
     """All settings that were tried, with their means over all queries."""
     x = np.column_stack([*values.known.values()])
     means = unscaled(_means(x), [metric] * x.shape[1])
-    return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(None)
+    return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(
+        None
+    )

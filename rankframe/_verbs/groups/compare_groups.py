@@ -1,4 +1,6 @@
-"""Groups of queries or users that share none, such as the arms of an A/B test: differences and ratios of their means."""
+"""Groups of queries or users that share none, such as the arms of an A/B test: differences and
+ratios of their means.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from ..._catalog.means import Mean, scaled, unscaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
 from ..._results.columns import Shows, grid, schema
-from ..._results.grid import Cell, Grid, Record, decimals, interval, left_out, name_of, number, records
+from ..._results.grid import (
+    Cell,
+    Grid,
+    Record,
+    decimals,
+    interval,
+    left_out,
+    name_of,
+    number,
+    records,
+)
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, gap_sentence, group_sentence
 from ..._statistics.sample import Limits, Sample, difference_of_logarithms
@@ -60,24 +72,28 @@ class GroupComparison(Result[R_co]):
     Attributes
     ----------
     table
-        A row per metric and pair of groups: ``metric``, ``baseline`` and ``group`` (the groups as text), ``baseline_mean`` and
-        ``mean``, ``difference`` (``mean`` less ``baseline_mean``) and its interval from ``ci_low`` to ``ci_high``, ``ratio``
-        (``mean`` over ``baseline_mean``) and its interval from ``ratio_low`` to ``ratio_high``, ``p_value`` and ``p_adjusted``
-        (all Float64), ``interval`` (String, the estimator of both intervals and of p: ``"t"``, ``"bounded"`` or
-        ``"permutation"``), ``n_baseline`` and ``n_group`` (UInt32: queries with a value, or clusters of them).
+        A row per metric and pair of groups: ``metric``, ``baseline`` and ``group`` (the groups as
+        text), ``baseline_mean`` and ``mean``, ``difference`` (``mean`` less ``baseline_mean``) and
+        its interval from ``ci_low`` to ``ci_high``, ``ratio`` (``mean`` over ``baseline_mean``) and
+        its interval from ``ratio_low`` to ``ratio_high``, ``p_value`` and ``p_adjusted`` (all
+        Float64), ``interval`` (String, the estimator of both intervals and of p: ``"t"``,
+        ``"bounded"`` or ``"permutation"``), ``n_baseline`` and ``n_group`` (UInt32: queries with a
+        value, or clusters of them).
     spread
-        For three groups or more, a row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean
-        less the worst group's, ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of
-        the groups' means over their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its interval
-        from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), the kind of the ``interval`` (String, as
-        of :meth:`summarize`), ``best`` and ``worst`` (the groups as text), ``best_mean`` and ``worst_mean`` (Float64),
-        ``n_groups`` and ``n_queries`` (UInt32: groups, and queries, with a value).
+        For three groups or more, a row per metric and figure: ``metric``, ``gap``
+        (``"difference"``, the best group's mean less the worst group's, ``"ratio"``, the smallest
+        mean over the largest, ``"relative_std"``, the standard deviation of the groups' means over
+        their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its
+        interval from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), the
+        kind of the ``interval`` (String, as of :meth:`summarize`), ``best`` and ``worst`` (the
+        groups as text), ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries``
+        (UInt32: groups, and queries, with a value).
     groups
-        A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and ``n_queries`` (UInt32), the
-        best group first.
+        A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and
+        ``n_queries`` (UInt32), the best group first.
     settings
-        How it was computed: the metrics, the columns of groups, the test, the correction, the resamples, the seed, the
-        policies, the versions.
+        How it was computed: the metrics, the columns of groups, the test, the correction, the
+        resamples, the seed, the policies, the versions.
     """
 
     table: R_co
@@ -89,11 +105,15 @@ class GroupComparison(Result[R_co]):
         """The sentence of each metric's two groups, or of the best and the worst of several."""
         spread = records(self.spread)
         if spread:
-            return [gap_sentence(row, self.settings) for row in spread if row["gap"] == "difference"]
+            return [
+                gap_sentence(row, self.settings) for row in spread if row["gap"] == "difference"
+            ]
         return [group_sentence(row, self.settings) for row in records(self.table)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
-        """A row per metric and pair of groups, with difference, ratio and p; and one per metric and figure of the spread."""
+        """A row per metric and pair of groups, with difference, ratio and p; and one per metric and
+        figure of the spread.
+        """
         grids = [self._pairs(most)]
         return [*grids, self._spread(most)] if len(records(self.spread)) else grids
 
@@ -103,14 +123,34 @@ class GroupComparison(Result[R_co]):
         tests = " and ".join(text for name, text in OF_GROUPS.items() if name in used)
         note = f"Intervals and p by {tests}{_corrected(self.settings, len(rows))}." if tests else ""
         notes = (*filter(None, [note]), *left_out(self, rows, most))
-        cells: dict[str, Shows] = {"mean": _mean, "baseline_mean": _mean, "difference": _estimate, "ratio": _estimate}
-        named, figures = ("metric", "group", "baseline"), "mean baseline_mean difference ratio p_adjusted"
-        return grid(self, rows, named, figures, notes, most, heads={"baseline_mean": "baseline's"}, cells=cells)
+        cells: dict[str, Shows] = {
+            "mean": _mean,
+            "baseline_mean": _mean,
+            "difference": _estimate,
+            "ratio": _estimate,
+        }
+        named, figures = (
+            ("metric", "group", "baseline"),
+            "mean baseline_mean difference ratio p_adjusted",
+        )
+        return grid(
+            self,
+            rows,
+            named,
+            figures,
+            notes,
+            most,
+            heads={"baseline_mean": "baseline's"},
+            cells=cells,
+        )
 
     def _spread(self, most: int | None) -> Grid:
         rows = records(self.spread)
         corrected = _corrected(self.settings, len(self.settings["metrics"]), "metrics")
-        note = f"Intervals and p by resampling inside the groups of {' and '.join(self.settings['by'])}{corrected}."
+        note = (
+            "Intervals and p by resampling inside the groups of "
+            f"{' and '.join(self.settings['by'])}{corrected}."
+        )
         cells: dict[str, Shows] = {"best": _one_group, "worst": _one_group, "value": _spread}
         named, notes = ("metric", "best", "worst", "gap"), (note, *left_out(self, rows, most))
         return grid(self, rows, named, "value p_adjusted", notes, most, cells=cells)
@@ -137,7 +177,11 @@ def _spread(row: Record, name: str) -> Cell:
     """A figure of the spread, and its interval."""
     value = row[name]
     digits = decimals(value)
-    return Cell("" if value is None else f"{number(value, digits)}{interval(row['ci_low'], row['ci_high'], digits)}")
+    return Cell(
+        ""
+        if value is None
+        else f"{number(value, digits)}{interval(row['ci_low'], row['ci_high'], digits)}"
+    )
 
 
 def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> str:
@@ -156,49 +200,59 @@ def compare_groups(
     correction: Correction | None = "holm",
     **options: Unpack[IntervalsOfGroups],
 ) -> GroupComparison[R]:
-    """Compare groups that share no query, such as the arms of an A/B test or users by age: the unpaired (two-sample) test.
+    """Compare groups that share no query, such as the arms of an A/B test or users by age: the
+    unpaired (two-sample) test.
 
     Parameters
     ----------
     *metrics
         Texts, functions, values and expressions, as for :meth:`evaluate`.
     by
-        The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null is a group, too.
+        The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null
+        is a group, too.
     baseline
-        The group, as text, that others are compared with, such as ``"control"``; of several columns, their values with
-        ``", "`` between them. ``None`` compares all pairs, each with the group that is first in the order of values.
+        The group, as text, that others are compared with, such as ``"control"``; of several
+        columns, their values with ``", "`` between them. ``None`` compares all pairs, each with the
+        group that is first in the order of values.
     test
-        What gives p and both intervals. ``"t"`` is Welch's t-test, for groups of unequal size and spread, which needs SciPy;
-        ``"permutation"`` assigns queries to groups at random, for groups that spread alike; ``"bounded"`` is valid for few and
-        skewed values within the metric's bounds. ``"auto"`` takes ``"t"``; but where fewer than six queries of a group
-        differ from its commonest value, ``"bounded"`` for a metric with bounds, and for any other ``"permutation"`` if all
-        values of each group are equal.
+        What gives p and both intervals. ``"t"`` is Welch's t-test, for groups of unequal size and
+        spread, which needs SciPy; ``"permutation"`` assigns queries to groups at random, for groups
+        that spread alike; ``"bounded"`` is valid for few and skewed values within the metric's
+        bounds. ``"auto"`` takes ``"t"``; but where fewer than six queries of a group differ from
+        its commonest value, ``"bounded"`` for a metric with bounds, and for any other
+        ``"permutation"`` if all values of each group are equal.
     correction
-        The correction of the p-values of several metrics and pairs of groups together, as for :meth:`compare`.
+        The correction of the p-values of several metrics and pairs of groups together, as for
+        :meth:`compare`.
     cluster
-        The column of the users, or of other clusters of queries that are not independent, if they and not queries were
-        assigned to groups. Each cluster counts as one unit, with the weighted mean of its queries and the sum of their weights.
+        The column of the users, or of other clusters of queries that are not independent, if they
+        and not queries were assigned to groups. Each cluster counts as one unit, with the weighted
+        mean of its queries and the sum of their weights.
     resamples
-        The number of draws of ``"permutation"`` and ``"bounded"``, and of the spread of three groups or more.
+        The number of draws of ``"permutation"`` and ``"bounded"``, and of the spread of three
+        groups or more.
 
     Returns
     -------
-    A :class:`rankframe.results.GroupComparison`, whose ``table``, ``spread`` and ``groups`` are frames of the caller's kind. Of a
-    LazyFrame only the values per query are held in memory. Queries without a value do not count. A group of a single query has no interval. An interval
-    leaves out 0, and that of the ratio 1, exactly where ``p_value`` is below 1 - `ci`; the ratio has none where the baseline's
-    mean may be 0, or values may be negative.
+    A :class:`rankframe.results.GroupComparison`, whose ``table``, ``spread`` and ``groups`` are
+    frames of the caller's kind. Of a LazyFrame only the values per query are held in memory.
+    Queries without a value do not count. A group of a single query has no interval. An interval
+    leaves out 0, and that of the ratio 1, exactly where ``p_value`` is below 1 - `ci`; the ratio
+    has none where the baseline's mean may be 0, or values may be negative.
 
     Raises
     ------
     InvalidData
-        If all queries are in one group, a query has several values of `by`, or a cluster is in several groups.
+        If all queries are in one group, a query has several values of `by`, or a cluster is in
+        several groups.
 
     References
     ----------
-    B. L. Welch (1947), The generalization of Student's problem, Biometrika 34. E. C. Fieller (1954), Some problems in interval
-    estimation, JRSS B 16, for the ratio. Of the spread: Ekstrand, Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool
-    kids, how do they fit in?, FAT* 2018; Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating user
-    and item fairness in recommender systems, UMUAI 31, 2021.
+    B. L. Welch (1947), The generalization of Student's problem, Biometrika 34. E. C. Fieller
+    (1954), Some problems in interval estimation, JRSS B 16, for the ratio. Of the spread: Ekstrand,
+    Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool kids, how do they fit in?, FAT*
+    2018; Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating user and
+    item fairness in recommender systems, UMUAI 31, 2021.
 
     Examples
     --------
@@ -260,9 +314,14 @@ class Groups:
     @classmethod
     def of(cls, per_query: pl.DataFrame, by: Sequence[str], summary: Summary) -> Groups:
         """Those of the values of all queries."""
-        found = per_query.select(keys(by)).unique(maintain_order=True).sort(keys(by), nulls_last=True)
+        found = (
+            per_query.select(keys(by)).unique(maintain_order=True).sort(keys(by), nulls_last=True)
+        )
         if found.height < 2:
-            says = "all queries are in one group; name the column, or columns, that tell groups apart, as "
+            says = (
+                "all queries are in one group; name the column, or columns, that tell groups "
+                "apart, as "
+            )
             raise InvalidData(says, option(by="age"))
         rows = per_query.join(found.with_row_index("#group"), on=keys(by), nulls_equal=True)
         rows = rows.sort("#group", *summary.setup.roles.query)
@@ -293,7 +352,9 @@ class Groups:
     @property
     def numbers(self) -> Floats:
         """How many units of each group count for each metric."""
-        return np.stack([(~np.isnan(x.values) & (_weights(x) > 0)).sum(axis=0) for x in self.samples])
+        return np.stack(
+            [(~np.isnan(x.values) & (_weights(x) > 0)).sum(axis=0) for x in self.samples]
+        )
 
     def pairs(self, baseline: str | None) -> list[tuple[int, int]]:
         """The pairs of groups, the baseline first."""
@@ -303,19 +364,24 @@ class Groups:
         if baseline not in names:
             hint = did_you_mean(baseline, names)
             raise InvalidOption(
-                option(baseline=baseline), f" is no group; the groups are {', '.join(names[:10])}.{hint}"
+                option(baseline=baseline),
+                f" is no group; the groups are {', '.join(names[:10])}.{hint}",
             )
         first = names.index(baseline)
         return [(first, i) for i in range(len(names)) if i != first]
 
-    def table(self, pairs: Sequence[tuple[int, int]], test: OfGroups, progress: Progress) -> pl.DataFrame:
+    def table(
+        self, pairs: Sequence[tuple[int, int]], test: OfGroups, progress: Progress
+    ) -> pl.DataFrame:
         """A row per metric and pair of groups."""
         names, numbers = self.names, self.numbers
         rows: list[list[tuple[object, ...]]] = [[] for _ in self.calls]
         for done, (a, b) in enumerate(pairs, 1):
             found = self._contrast(self.samples[a], self.samples[b], test)
             for i, (call, figures) in enumerate(zip(self.calls, found, strict=True)):
-                rows[i].append((call.text, names[a], names[b], *figures, numbers[a, i], numbers[b, i]))
+                rows[i].append(
+                    (call.text, names[a], names[b], *figures, numbers[a, i], numbers[b, i])
+                )
             progress(done, len(pairs))
         return pl.DataFrame([*chain.from_iterable(rows)], TABLE, orient="row").with_columns(
             pl.col(pl.Float64).fill_nan(None)
@@ -324,15 +390,21 @@ class Groups:
     def _contrast(self, a: Sample, b: Sample, test: OfGroups) -> Iterator[tuple[object, ...]]:
         """The figures of two groups, from the baseline's mean to p, metric by metric."""
         resampling = self.resampling
-        contrast, names = contrasted(a, b, test, resampling.ci, resampling.resamples, resampling.seed)
+        contrast, names = contrasted(
+            a, b, test, resampling.ci, resampling.resamples, resampling.seed
+        )
         centers = means(a.values, a.weights), means(b.values, b.weights)
         mean_a, mean_b = (unscaled(x, self.calls) for x in centers)
         for i, call in enumerate(self.calls):
             low, high, ratio_low, ratio_high, p = (float(x[i]) for x in vars(contrast).values())
-            if Mean.of(call).is_geometric:  # the ratio of geometric means is a difference of logarithms
+            if Mean.of(
+                call
+            ).is_geometric:  # the ratio of geometric means is a difference of logarithms
                 of_ratio = np.array([low, high])
                 ratio_low, ratio_high = np.exp(of_ratio).tolist()
-                low, high = difference_of_logarithms(of_ratio, centers[0][i], centers[1][i]).tolist()
+                low, high = difference_of_logarithms(
+                    of_ratio, centers[0][i], centers[1][i]
+                ).tolist()
             ratio = mean_b[i] / mean_a[i] if mean_a[i] > 0 else math.nan
             if not mean_a[i] > 0:
                 ratio_low, ratio_high = math.nan, math.nan
@@ -358,7 +430,11 @@ class Groups:
             mean = pl.Series("mean", found[:, i]).fill_nan(None)
             size = pl.Series("n_queries", numbers[:, i]).cast(pl.UInt32)
             part = self.columns.select(pl.lit(call.text).alias("metric"), pl.all(), mean, size)
-            parts.append(part.sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True))
+            parts.append(
+                part.sort(
+                    "mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True
+                )
+            )
         return pl.concat(parts)
 
 
@@ -370,17 +446,25 @@ def warn_of_few(table: pl.DataFrame, calls: Sequence[Call]) -> None:
     if not found.is_empty():
         row = found.row(0, named=True)
         warn(
-            f"the interval of {row['metric']} over {row['n_baseline']} and {row['n_group']} queries is Welch's, too short for "
+            f"the interval of {row['metric']} over {row['n_baseline']} and {row['n_group']} "
+            "queries is Welch's, too short for "
             "skewed values; more queries, or a metric with bounds, have a safer one"
         )
 
 
 def refuse_clusters_of_several_groups(rows: pl.DataFrame, cluster: str) -> None:
     """Refuse a cluster whose queries are in several groups."""
-    several = rows.group_by(CLUSTER, maintain_order=True).agg(pl.col("#group").n_unique()).filter(pl.col("#group") > 1)
+    several = (
+        rows.group_by(CLUSTER, maintain_order=True)
+        .agg(pl.col("#group").n_unique())
+        .filter(pl.col("#group") > 1)
+    )
     if several.height:
         first = several[CLUSTER][0]
-        says = f"{several.height} values of {cluster!r} have queries in several groups, such as {first!r}"
+        says = (
+            f"{several.height} values of {cluster!r} have queries in several groups, such as "
+            f"{first!r}"
+        )
         raise InvalidData(f"{says}; keep the queries of one group each")
 
 

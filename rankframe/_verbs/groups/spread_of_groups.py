@@ -1,4 +1,6 @@
-"""How far the means of three groups or more spread: the best against the worst, ratio, deviation, with intervals and p-values."""
+"""How far the means of three groups or more spread: the best against the worst, ratio, deviation,
+with intervals and p-values.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ LEAST = 1e-12
 """The least mean in logarithms, in place of 0."""
 
 TABLE = schema(
-    "metric gap value ci_low ci_high interval p_value p_adjusted best worst best_mean worst_mean n_groups n_queries"
+    "metric gap value ci_low ci_high interval p_value p_adjusted best worst best_mean "
+    "worst_mean n_groups n_queries"
 )
 
 
@@ -50,7 +53,9 @@ class Spread:
     resampling: Resampling
 
     def table(self, names: Sequence[str], numbers: Floats, progress: Progress) -> pl.DataFrame:
-        """A row per metric and figure, given how many queries with a value each group has of each metric."""
+        """A row per metric and figure, given how many queries with a value each group has of each
+        metric.
+        """
         found = np.stack([unscaled(means(x.values, x.weights), self.calls) for x in self.samples])
         value = figures_of(found)
         low, high, p, kinds = self._tested(value, found, progress)
@@ -69,16 +74,33 @@ class Spread:
             for j, gap in enumerate(FIGURES):
                 figures = (float(x[j, i]) for x in (value, low, high))
                 kind = None if math.isnan(low[j, i]) else kinds[i]
-                rows.append((call.text, gap, *figures, kind, float(p[j, i]), float(p[j, i]), *ends, *counted))
-        return pl.DataFrame(rows, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+                rows.append(
+                    (
+                        call.text,
+                        gap,
+                        *figures,
+                        kind,
+                        float(p[j, i]),
+                        float(p[j, i]),
+                        *ends,
+                        *counted,
+                    )
+                )
+        return pl.DataFrame(rows, TABLE, orient="row").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        )
 
-    def _tested(self, value: Floats, found: Floats, progress: Progress) -> tuple[Floats, Floats, Floats, list[str]]:
-        """The intervals of the figures and their p-values, and the kind of each metric's: units are resampled inside groups.
+    def _tested(
+        self, value: Floats, found: Floats, progress: Progress
+    ) -> tuple[Floats, Floats, Floats, list[str]]:
+        """The intervals of the figures and their p-values, and the kind of each metric's: units are
+        resampled inside groups.
 
-        The spread of observed means differs from that of the true means by at most the spread of the errors. So the interval
-        is the observed figure plus or minus a quantile of the same figure of the errors, for the ratio on the logarithms; and
-        p is the share of draws, the observed one included, whose errors spread as far as the means. Both hold although the
-        best and the worst group are chosen after the fact.
+        The spread of observed means differs from that of the true means by at most the spread of
+        the errors. So the interval is the observed figure plus or minus a quantile of the same
+        figure of the errors, for the ratio on the logarithms; and p is the share of draws, the
+        observed one included, whose errors spread as far as the means. Both hold although the best
+        and the worst group are chosen after the fact.
         """
         below, above, kinds = self._drawn(progress)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -103,7 +125,9 @@ class Spread:
         return low, high, p, [kind or "percentile" for kind in kinds]
 
     def _compared(self, size: Floats, spreads: Floats) -> tuple[Floats, Floats]:
-        """The p-value of each figure, and how far its interval reaches, from the spreads of errors: figures by draws by metrics."""
+        """The p-value of each figure, and how far its interval reaches, from the spreads of errors:
+        figures by draws by metrics.
+        """
         total = spreads.shape[1] + 1
         p = (1 + (spreads >= size[:, None] * (1 - 1e-12)).sum(axis=1)) / total
         ci = self.resampling.ci
@@ -113,13 +137,19 @@ class Spread:
         return p, np.partition(spreads, total - 1 - nth, axis=1)[:, total - 1 - nth]
 
     def _drawn(self, progress: Progress) -> tuple[Floats, Floats, list[str | None]]:
-        """Means that groups might have had, for the lower and the upper end: groups by draws by metrics; and the kinds."""
+        """Means that groups might have had, for the lower and the upper end: groups by draws by
+        metrics; and the kinds.
+        """
         resamples = affordable(self.resampling.resamples, max(len(x.values) for x in self.samples))
         drawn = np.empty((2, len(self.samples), resamples, len(self.calls)))
         of_groups: list[list[str | None]] = []
         limits = self.within.least, self.within.greatest
         for group, sample in enumerate(self.samples):
-            seed = int(np.random.SeedSequence([self.resampling.seed, group]).generate_state(1, np.uint64)[0])
+            seed = int(
+                np.random.SeedSequence([self.resampling.seed, group]).generate_state(1, np.uint64)[
+                    0
+                ]
+            )
             weights = np.broadcast_to(by_column(sample.weights), sample.values.shape)
             kinds: list[str | None] = []
             for i in range(len(self.calls)):
@@ -143,7 +173,9 @@ def _kind_of(kinds: Sequence[str | None]) -> str | None:
 
 
 def figures_of(means: Floats) -> Floats:
-    """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do not count."""
+    """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do
+    not count.
+    """
     n = (~np.isnan(means)).sum(axis=0)
     difference, deviation, mean_difference = spreads_of(means)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -154,7 +186,9 @@ def figures_of(means: Floats) -> Floats:
 
 
 def spreads_of(x: Floats) -> Floats:
-    """The spread of numbers along the first axis: range, standard deviation and mean difference; NaN does not count."""
+    """The spread of numbers along the first axis: range, standard deviation and mean difference;
+    NaN does not count.
+    """
     x = np.sort(x, axis=0)  # NaN last
     n = (~np.isnan(x)).sum(axis=0)
     place = np.arange(1, len(x) + 1).reshape(-1, *[1] * (x.ndim - 1))
@@ -165,7 +199,9 @@ def spreads_of(x: Floats) -> Floats:
 
 
 def _largest(below: Floats, above: Floats) -> Floats:
-    """The largest spreads of errors of which each is the one below or the one above: some are above, the others below."""
+    """The largest spreads of errors of which each is the one below or the one above: some are
+    above, the others below.
+    """
     order = np.argsort(below + above, axis=0)
     below, above = (np.take_along_axis(x, order, axis=0) for x in (below, above))
     found = spreads_of(below)

@@ -1,1 +1,3 @@
-"""Items: lists of users against the catalog and past interactions, metrics of the whole table, exposure."""
+"""Items: lists of users against the catalog and past interactions, metrics of the whole table,
+exposure.
+"""

@@ -1,7 +1,9 @@
-"""Metrics of the whole table, with intervals over users; their sums, which merge; and their comparison between runs.
+"""Metrics of the whole table, with intervals over users; their sums, which merge; and their
+comparison between runs.
 
-A part of a table, such as a day or the part of an engine, holds all rows of its users. Its sums, of each item and over
-users, merge by addition; intervals are not computed in parts, as a resample of users needs the lists of all of them.
+A part of a table, such as a day or the part of an engine, holds all rows of its users. Its sums, of
+each item and over users, merge by addition; intervals are not computed in parts, as a resample of
+users needs the lists of all of them.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ if TYPE_CHECKING:
 R_co = TypeVar("R_co", covariant=True)
 
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
-"""The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
+"""The columns of a sum's name and value (the item is null for a sum over users), and the name of
+the number of users."""
 
 TABLE = schema("metric value ci_low ci_high n_queries n_items")
 """The columns of catalog metrics, beside the slices."""
@@ -55,7 +58,9 @@ WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.st
 
 
 def reads_labels(requests: Sequence[Request | Call]) -> bool:
-    """Whether one of the catalog metrics reads labels; False for a request that names none, which is refused elsewhere."""
+    """Whether one of the catalog metrics reads labels; False for a request that names none, which
+    is refused elsewhere.
+    """
     try:
         return any(call.labels for call in calls_of(*requests, among=CATALOG_METRICS))
     except RankframeError:
@@ -102,25 +107,35 @@ class Parts(Sliced):
     ) -> Parts:
         """The metrics that a call of a verb asks for."""
         if ci is not None:
-            says = "an interval draws users of the whole table, of which each worker has a part; say "
+            says = (
+                "an interval draws users of the whole table, of which each worker has a part; say "
+            )
             raise InvalidOption(says, option(ci=None))
         calls = catalog_calls(metrics, setup, "items.catalog('coverage@10', items=...)")
         refuse_names([*TABLE], names_of(by), "by")
         return cls(tuple(calls), setup, names_of(by), unknown_items)
 
     def lists(self, frame: pl.DataFrame) -> tuple[ItemMetrics, pl.DataFrame]:
-        """The metrics of a table, and its users' lists; refuses a metric that lacks a table before anything runs."""
+        """The metrics of a table, and its users' lists; refuses a metric that lacks a table before
+        anything runs.
+        """
         metrics = self.metrics_of(frame.schema)
-        return metrics, metrics.known.catalog.within(lists_of(frame, self.setup, self.by, metrics.columns))
+        return metrics, metrics.known.catalog.within(
+            lists_of(frame, self.setup, self.by, metrics.columns)
+        )
 
-    def recounts(self, metrics: ItemMetrics, lists: pl.DataFrame) -> Iterator[tuple[tuple[Any, ...], Recount]]:
+    def recounts(
+        self, metrics: ItemMetrics, lists: pl.DataFrame
+    ) -> Iterator[tuple[tuple[Any, ...], Recount]]:
         """The values of each slice, and its lists to count."""
         query = self.setup.roles.query
         for where, part in in_slices(lists, keys(self.by)).items():
             yield where, Recount(part, query, users_of(part, query), metrics)
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
+        """The sums of a part: a row per slice, sum and item, and a row per slice and sum over
+        users.
+        """
         metrics, lists = self.lists(frame)
         schema = {name: lists.schema[name] for name in keys(self.by)}
         schema |= {ITEM: metrics.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
@@ -132,7 +147,10 @@ class Parts(Sliced):
             items = items.with_columns(pl.col(VALUE).cast(pl.Float64)).filter(pl.col(VALUE) != 0)
             numbers = {**recount.numbers(ones), USERS: float(recount.n)}
             over_users = pl.DataFrame({SUM: list(numbers), VALUE: list(numbers.values())})
-            slices = [pl.lit(x, dtype=schema[at]).alias(at) for at, x in zip(keys(self.by), where, strict=True)]
+            slices = [
+                pl.lit(x, dtype=schema[at]).alias(at)
+                for at, x in zip(keys(self.by), where, strict=True)
+            ]
             both = pl.concat([items, over_users], how="diagonal")
             found.append(both.select(*slices, pl.col(ITEM).cast(schema[ITEM]), SUM, VALUE))
         return pl.concat(found)
@@ -149,10 +167,15 @@ class Parts(Sliced):
             table = part.filter(pl.col(ITEM).is_not_null())
             columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in items}
             table = metrics.known.described(table.group_by(ITEM).agg(**columns).sort(ITEM))
-            metrics.known.catalog.refuse_more(table.filter(pl.any_horizontal(False, pl.col(shown) > 0)).height)
+            metrics.known.catalog.refuse_more(
+                table.filter(pl.any_horizontal(False, pl.col(shown) > 0)).height
+            )
             values = evaluated(metrics, table, metrics.formulas(numbers)[0], check=True)
             others = int(numbers[USERS]), metrics.size
-            rows += [(*where, call.text, x, *others) for call, x in zip(self.metrics, values, strict=True)]
+            rows += [
+                (*where, call.text, x, *others)
+                for call, x in zip(self.metrics, values, strict=True)
+            ]
         return table_of(rows, self.by, parts.schema, WITHOUT_INTERVALS)
 
     def metrics_of(self, schema: pl.Schema) -> ItemMetrics:
@@ -176,7 +199,8 @@ def added(parts: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, repr=False)
 class ItemCounts:
-    """Counts of items of a part of a table, to be merged with those of other parts; ``df.rank.items.counts`` makes them.
+    """Counts of items of a part of a table, to be merged with those of other parts;
+    ``df.rank.items.counts`` makes them.
 
     Attributes
     ----------
@@ -188,17 +212,25 @@ class ItemCounts:
     sums: pl.DataFrame
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of these parts and others together, of the same metrics and the same catalog."""
+        """The counts of these parts and others together, of the same metrics and the same
+        catalog.
+        """
         for other in others:
             if not isinstance(other, ItemCounts) or other._counted_by != self._counted_by:
                 raise InvalidOption(
-                    f"counts of {shown(other)} do not merge with those of {self!r}; count all parts with the same metrics, items, "
+                    f"counts of {shown(other)} do not merge with those of {self!r}; count all "
+                    "parts with the same metrics, items, "
                     "groups, slices and policies, such as relevant"
                 )
-        return ItemCounts(self.parts, added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")))
+        return ItemCounts(
+            self.parts,
+            added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")),
+        )
 
     def catalog(self) -> pl.DataFrame:
-        """The metrics of all parts together, as ``df.rank.items.catalog`` with ``ci=None`` gives them: a Polars DataFrame."""
+        """The metrics of all parts together, as ``df.rank.items.catalog`` with ``ci=None`` gives
+        them: a Polars DataFrame.
+        """
         return self.parts.merge(self.sums)
 
     @cached_property
@@ -209,8 +241,18 @@ class ItemCounts:
     def _counted_by(self) -> tuple[object, ...]:
         """The choices that parts must share for their sums to merge."""
         groups = self._catalog.groups
-        of_items = None if groups is None else set(groups.with_columns(pl.col("#group").cast(pl.String)).rows())
-        return self.parts.metrics, self.parts.by, self.parts.setup.policies, self._catalog.size, of_items
+        of_items = (
+            None
+            if groups is None
+            else set(groups.with_columns(pl.col("#group").cast(pl.String)).rows())
+        )
+        return (
+            self.parts.metrics,
+            self.parts.by,
+            self.parts.setup.policies,
+            self._catalog.size,
+            of_items,
+        )
 
     def __repr__(self) -> str:
         users = int(self.sums.filter(pl.col(SUM) == USERS)[VALUE].sum())
@@ -233,7 +275,10 @@ class ShortLists:
             lists = lists.with_columns(part.places.alias(PLACE_OF_ROW))
         if exposure.TABLE in metrics.depths:
             return lists
-        last, is_first = deepest(metrics.depths), pl.int_range(pl.len()).over(self.parts.setup.roles.query) == 0
+        last, is_first = (
+            deepest(metrics.depths),
+            pl.int_range(pl.len()).over(self.parts.setup.roles.query) == 0,
+        )
         shown = pl.col(RANK).is_not_null() if last is None else pl.col(RANK) <= last
         return lists.filter(shown.fill_null(False) | is_first)
 
@@ -251,37 +296,41 @@ def catalog(
     unknown_items: Unknown = "error",
     **options: Unpack[ChosenIntervalsOfSlices],
 ) -> pl.DataFrame:
-    """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
+    """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and
+    metric.
 
     Parameters
     ----------
     *metrics
-        Texts, as ``"coverage@10"`` or ``"gini(normalized=True)@10"``, of the metrics in ``rf.CATALOG_METRICS``; functions
-        declared with ``@rf.catalog_metric``.
+        Texts, as ``"coverage@10"`` or ``"gini(normalized=True)@10"``, of the metrics in
+        ``rf.CATALOG_METRICS``; functions declared with ``@rf.catalog_metric``.
     items
-        The catalog, which coverage and Gini need: the number of its items, a frame with the column of items, or a list of
-        their ids; for metrics of groups of items a frame, with the column that ``on(group=...)`` names. Default: that of
-        ``on(items=...)``. It is never taken from the lists, which lack the items that nobody is shown.
+        The catalog, which coverage and Gini need: the number of its items, a frame with the column
+        of items, or a list of their ids; for metrics of groups of items a frame, with the column
+        that ``on(group=...)`` names. Default: that of ``on(items=...)``. It is never taken from the
+        lists, which lack the items that nobody is shown.
     interactions
-        The past choices of users, which ``popularity_lift``, ``rsp``, ``reo``, ``bias_disparity`` and the options `head` and
-        `tail` need: a frame with the columns of users and items; repeated pairs count once. Default: that of
-        ``on(interactions=...)``.
+        The past choices of users, which ``popularity_lift``, ``rsp``, ``reo``, ``bias_disparity``
+        and the options `head` and `tail` need: a frame with the columns of users and items;
+        repeated pairs count once. Default: that of ``on(interactions=...)``.
     by
-        The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that of the runs.
+        The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that
+        of the runs.
     ci
         The confidence of the intervals. ``None`` for no intervals and no resampling.
     unknown_items
-        Items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` does not count them; the
-        other items keep their ranks.
+        Items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` does
+        not count them; the other items keep their ranks.
     resamples
         The number of resamples of the users of a slice; all metrics share the same draws.
 
     Returns
     -------
-    A frame with the slice's columns, ``metric``, ``value`` (Float64; null where it is not defined, as the Gini index of
-    empty lists), ``ci_low`` and ``ci_high`` (Float64; null for fewer than two users; left out with ``ci=None``),
-    ``n_queries`` (UInt32, the users of the slice, including users who are shown nothing) and ``n_items`` (Int64, the
-    items of the catalog; null if it is not known). Slices are in the order of their first rows.
+    A frame with the slice's columns, ``metric``, ``value`` (Float64; null where it is not defined,
+    as the Gini index of empty lists), ``ci_low`` and ``ci_high`` (Float64; null for fewer than two
+    users; left out with ``ci=None``), ``n_queries`` (UInt32, the users of the slice, including
+    users who are shown nothing) and ``n_items`` (Int64, the items of the catalog; null if it is not
+    known). Slices are in the order of their first rows.
 
     Raises
     ------
@@ -290,8 +339,9 @@ def catalog(
     MissingColumn
         If a metric reads labels, and the table has none.
     InvalidData
-        If an item is shown that the catalog lacks, an item that is shown is null, ids of two tables have different types, a
-        user has several values of a slice, or a metric reads a label that is NaN or infinite.
+        If an item is shown that the catalog lacks, an item that is shown is null, ids of two tables
+        have different types, a user has several values of a slice, or a metric reads a label that
+        is NaN or infinite.
 
     See Also
     --------
@@ -315,9 +365,16 @@ def catalog(
     with Progress("resampling users", resampling.progress) as bar:
         for where, recount in parts.recounts(measured, lists):
             values = recount.plain()
-            ends = () if ci is None else about(values, resamples_of(recount, resampling, bar), ci, measured.calls)
+            ends = (
+                ()
+                if ci is None
+                else about(values, resamples_of(recount, resampling, bar), ci, measured.calls)
+            )
             figures = zip(measured.calls, values, *ends, strict=True)
-            rows += [(*where, call.text, *numbers, recount.n, measured.size) for call, *numbers in figures]
+            rows += [
+                (*where, call.text, *numbers, recount.n, measured.size)
+                for call, *numbers in figures
+            ]
     columns = WITHOUT_INTERVALS if ci is None else TABLE
     return table_of(rows, parts.by, lists.schema, columns)
 
@@ -331,7 +388,8 @@ def counts(
     by: ColumnNames | None = None,
     unknown_items: Unknown = "error",
 ) -> ItemCounts:
-    """The counts of items of a part of a table, such as a day, which merge by addition to catalog metrics of the whole.
+    """The counts of items of a part of a table, such as a day, which merge by addition to catalog
+    metrics of the whole.
 
     Parameters
     ----------
@@ -340,9 +398,10 @@ def counts(
 
     Returns
     -------
-    A :class:`rankframe.results.ItemCounts`. Its ``merge`` adds the counts of other parts. Its ``catalog()`` returns the table
-    that :meth:`catalog` with ``ci=None`` returns for all parts together, if each part has all rows of its users. Users
-    of different parts count as different users, whatever their ids. A LazyFrame is collected first.
+    A :class:`rankframe.results.ItemCounts`. Its ``merge`` adds the counts of other parts. Its
+    ``catalog()`` returns the table that :meth:`catalog` with ``ci=None`` returns for all parts
+    together, if each part has all rows of its users. Users of different parts count as different
+    users, whatever their ids. A LazyFrame is collected first.
 
     Raises
     ------
@@ -364,7 +423,8 @@ def counts(
 
 
 COMPARED = schema(
-    "metric baseline run baseline_value value n_queries n_items p_value difference ci_low ci_high p_adjusted"
+    "metric baseline run baseline_value value n_queries n_items p_value difference ci_low "
+    "ci_high p_adjusted"
 )
 """The columns; a frame prints its first and last ones, so the answer comes last."""
 
@@ -379,10 +439,11 @@ class CatalogComparison(Result[R_co]):
     Attributes
     ----------
     table
-        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
-        ``baseline_value``, ``value`` (Float64), ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing
-        has an empty list), ``n_items`` (Int64, the items of the catalog; null if it is not known), ``p_value`` (two-sided),
-        ``difference`` (``value`` less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted``
+        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``,
+        ``run``, ``baseline_value``, ``value`` (Float64), ``n_queries`` (UInt32, the users of all
+        runs; a user whom a run shows nothing has an empty list), ``n_items`` (Int64, the items of
+        the catalog; null if it is not known), ``p_value`` (two-sided), ``difference`` (``value``
+        less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted``
         (all Float64).
     settings
         How it was computed: the metrics, the slices, the correction, the policies, the versions.
@@ -400,10 +461,16 @@ class CatalogComparison(Result[R_co]):
         rows, of = records(self.table), self.settings
         names = (*of["by"], "metric", "run", "baseline")
         corrected = correction_of(of, len(rows)) is not None
-        test = f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline value."
+        test = (
+            f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline "
+            "value."
+        )
         heads = {"value": "value", "p_adjusted": "p (adjusted)" if corrected else "p"}
         cells = {"value": figure, "p_adjusted": both_ps if corrected else adjusted_p}
-        figures, notes = "baseline_value value difference p_adjusted", (test, *left_out(self, rows, most))
+        figures, notes = (
+            "baseline_value value difference p_adjusted",
+            (test, *left_out(self, rows, most)),
+        )
         return [grid(self, rows, names, figures, notes, most, heads=heads, cells=cells)]
 
 
@@ -434,10 +501,12 @@ def compare(
     by
         The column, or columns, whose values slice the users, as for :meth:`summarize`.
     ci
-        The confidence of the interval of each difference; users are resampled, the same ones for all runs.
+        The confidence of the interval of each difference; users are resampled, the same ones for
+        all runs.
     resamples
-        The number of resamples, and of random exchanges in the permutation test, which exchanges the lists of some
-        users between two runs. If there are at most `resamples` ways to exchange them, all ways are tried.
+        The number of resamples, and of random exchanges in the permutation test, which exchanges
+        the lists of some users between two runs. If there are at most `resamples` ways to exchange
+        them, all ways are tried.
 
     Returns
     -------
@@ -450,8 +519,9 @@ def compare(
 
     Examples
     --------
-    The old run shows all eight users the same item first, the new one shows each user another item: of the 256 ways to
-    exchange their lists, only the two that give all lists of one kind to one run differ as much.
+    The old run shows all eight users the same item first, the new one shows each user another item:
+    of the 256 ways to exchange their lists, only the two that give all lists of one kind to one run
+    differ as much.
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
@@ -464,17 +534,25 @@ def compare(
     significance = Significance("permutation", correction, family)
     resampling = Resampling.of(options)
     rows, setup = table.rows, table.setup
-    calls = catalog_calls(metrics, setup, "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)")
+    calls = catalog_calls(
+        metrics, setup, "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)"
+    )
     refuse_names([*COMPARED], design.by, "by")
-    measured = ItemMetrics(tuple(calls), catalog_and_past(setup, rows.schema, unknown_items), setup.policies.relevant)
+    measured = ItemMetrics(
+        tuple(calls), catalog_and_past(setup, rows.schema, unknown_items), setup.policies.relevant
+    )
     query = [*design.runs.queries(setup).roles.query]
-    found = design.runs.each(rows, setup, lambda of_run: lists_of(rows, of_run, design.by, measured.columns))
+    found = design.runs.each(
+        rows, setup, lambda of_run: lists_of(rows, of_run, design.by, measured.columns)
+    )
     found = measured.known.catalog.within(found)
     names = two_or_more(design.runs.named(found))
     with Progress("comparing runs", resampling.progress) as bar:
         of_slices = in_slices(found, keys(design.by)).items()
         args = query, names, design.pairs(names), measured, resampling, bar
-        figures = [(i, (*where, *row)) for where, part in of_slices for i, row in _compared(part, *args)]
+        figures = [
+            (i, (*where, *row)) for where, part in of_slices for i, row in _compared(part, *args)
+        ]
     figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
     found_table = table_of([row for _, row in figures], design.by, found.schema, COMPARED)
     settings = {"metrics": [call.text for call in calls], "test": significance.test}
@@ -491,10 +569,14 @@ def _compared(
     progress: Progress,
 ) -> Iterator[tuple[int, tuple[object, ...]]]:
     """The number of a metric and its row for each pair of runs, in one slice."""
-    users = users_of(lists, query)  # of all runs; a user to whom a run shows nothing has an empty list there
+    users = users_of(
+        lists, query
+    )  # of all runs; a user to whom a run shows nothing has an empty list there
 
     def counted(*names: str) -> Recount:
-        """The lists of the runs, for counts with a weight for each user of the first run, then of the next."""
+        """The lists of the runs, for counts with a weight for each user of the first run, then of
+        the next.
+        """
         of_runs = pl.concat(users.select(pl.lit(name).alias(RUN), *query) for name in names)
         return Recount(lists.filter(pl.col(RUN).is_in(names)), [RUN, *query], of_runs, metrics)
 
@@ -507,24 +589,39 @@ def _compared(
         p = _p_values(counted(runs[a], runs[b]), difference, n, resampling, progress)
         for i, call in enumerate(metrics.calls):
             tested = (p[i], difference[i], low[i], high[i], p[i])
-            yield i, (call.text, runs[a], runs[b], values[a, i], values[b, i], n, metrics.size, *tested)
+            yield (
+                i,
+                (call.text, runs[a], runs[b], values[a, i], values[b, i], n, metrics.size, *tested),
+            )
 
 
-def _p_values(of_pair: Recount, difference: Floats, n: int, resampling: Resampling, progress: Progress) -> Floats:
-    """The share of exchanges of users' lists between two runs that give differences as large as the observed ones.
+def _p_values(
+    of_pair: Recount, difference: Floats, n: int, resampling: Resampling, progress: Progress
+) -> Floats:
+    """The share of exchanges of users' lists between two runs that give differences as large as the
+    observed ones.
 
-    All exchanges are tried if there are no more of them than resamples; else random ones, the observed one included.
+    All exchanges are tried if there are no more of them than resamples; else random ones, the
+    observed one included.
     """
     least = np.abs(difference) * (1 - NOISE) - NOISE
 
     def as_large(kept: Floats) -> Booleans:
-        """Whether the differences are as large if only some users, whose number is 1, keep their lists."""
-        a, b = (of_pair.values(np.concatenate(weights)) for weights in ((kept, 1 - kept), (1 - kept, kept)))
+        """Whether the differences are as large if only some users, whose number is 1, keep their
+        lists.
+        """
+        a, b = (
+            of_pair.values(np.concatenate(weights))
+            for weights in ((kept, 1 - kept), (1 - kept, kept))
+        )
         large: Booleans = np.abs(np.subtract(b, a)) >= least
         return large
 
     if n < 63 and 2**n <= resampling.resamples:
-        p = sum(as_large((number >> np.arange(n) & 1).astype(float)) for number in range(2**n)) / 2**n
+        p = (
+            sum(as_large((number >> np.arange(n) & 1).astype(float)) for number in range(2**n))
+            / 2**n
+        )
     else:
         drawn = each(partial(words, kind="<u1"), resampling.resamples, resampling.seed, n, progress)
         p = (sum(as_large((x & 1).astype(float)) for x in drawn) + 1) / (resampling.resamples + 1)

@@ -1,4 +1,6 @@
-"""The attention that documents get from several rankings of a query, compared with the share that their labels call for."""
+"""The attention that documents get from several rankings of a query, compared with the share that
+their labels call for.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ FIGURES = schema("ee_d ee_r ee_l n_rankings")
 """The columns of the result after the query columns."""
 
 QUERY, LEVEL, N = "#query", "#level", "#n"
-"""The number of the query, the label that counts (null for a document that does not), and the number of rankings."""
+"""The number of the query, the label that counts (null for a document that does not), and the
+number of rankings."""
 
 
 @verb(gives="query")
@@ -43,42 +46,51 @@ def expected_exposure(
     judgments: Judgments = "complete",
     **options: Unpack[OfRuns],
 ) -> pl.DataFrame:
-    r"""The attention that each query's documents get from several rankings, compared with equal attention for equal labels.
+    r"""The attention that each query's documents get from several rankings, compared with equal
+    attention for equal labels.
 
-    Randomly drawn rankings, or several runs, can give documents with the same label the same attention; a single
-    ranking cannot. The exposure of a document, :math:`e_d`, is the mean over the query's rankings of :math:`\gamma^{r -
-    1}` for the document's rank r, 0 where a ranking lacks it. Its target, :math:`t_d`, is the mean of this attention
-    over the ranks that documents with its label have if all documents stand by falling label.
+    Randomly drawn rankings, or several runs, can give documents with the same label the same
+    attention; a single ranking cannot. The exposure of a document, :math:`e_d`, is the mean over
+    the query's rankings of :math:`\gamma^{r - 1}` for the document's rank r, 0 where a ranking
+    lacks it. Its target, :math:`t_d`, is the mean of this attention over the ranks that documents
+    with its label have if all documents stand by falling label.
 
     Parameters
     ----------
     runs, run
-        The rankings, as for :meth:`fuse`: score columns, a table for each, or the column that names the run or sample
-        of each row. Without either, the ranker's own score. To keep several systems apart, make the system part of the
-        query: ``on(query=["system", "query_id"])``.
+        The rankings, as for :meth:`fuse`: score columns, a table for each, or the column that names
+        the run or sample of each row. Without either, the ranker's own score. To keep several
+        systems apart, make the system part of the query: ``on(query=["system", "query_id"])``.
     k
         Ranks that get attention; ``None`` for all.
     persistence
-        The probability :math:`\gamma`, above 0 and below 1, that a reader goes on from a rank to the next one.
+        The probability :math:`\gamma`, above 0 and below 1, that a reader goes on from a rank to
+        the next one.
     judgments
-        ``"complete"`` if the table holds all documents of the collection: documents with label 0, and unjudged ones,
-        share the ranks below the others. ``"incomplete"`` if it holds a few of many: the target of such documents is 0.
+        ``"complete"`` if the table holds all documents of the collection: documents with label 0,
+        and unjudged ones, share the ranks below the others. ``"incomplete"`` if it holds a few of
+        many: the target of such documents is 0.
 
     Returns
     -------
-    A frame of the caller's kind with a row per query: the query columns (in pandas, the index), then
+    A frame of the caller's kind with a row per query: the query columns (in pandas, the index),
+    then
 
-    - ``ee_d`` (Float64), the disparity :math:`\sum_d e_d^2`, lower for attention that is spread more evenly;
-    - ``ee_r`` (Float64), the relevance :math:`\sum_d e_d t_d`, higher for attention to documents with high labels;
-    - ``ee_l`` (Float64), the loss :math:`\sum_d (e_d - t_d)^2`, 0 at best: the disparity, less twice the relevance, and
-      the target's own disparity;
-    - ``n_rankings`` (UInt32), the number of the query's rankings; one without a document does not count.
+    - ``ee_d`` (Float64), the disparity :math:`\sum_d e_d^2`, lower for attention that is spread
+      more evenly;
+    - ``ee_r`` (Float64), the relevance :math:`\sum_d e_d t_d`, higher for attention to documents
+      with high labels;
+    - ``ee_l`` (Float64), the loss :math:`\sum_d (e_d - t_d)^2`, 0 at best: the disparity, less
+      twice the relevance, and the target's own disparity;
+    - ``n_rankings`` (UInt32), the number of the query's rankings; one without a document does not
+      count.
 
-    The three are from 0 on, and null for a query without rankings. Eager frames have the queries in the order of
-    appearance; lazy frames have no defined order. The sums are over all documents of the query, in a ranking or not. The
-    policies apply: ``ties="expected"`` gives tied documents the mean attention of their ranks, ``unjudged="drop"`` and
-    ``unretrieved="drop"`` leave documents out of rankings and target, ``no_relevant="null"`` gives null to a query without
-    relevant documents.
+    The three are from 0 on, and null for a query without rankings. Eager frames have the queries in
+    the order of appearance; lazy frames have no defined order. The sums are over all documents of
+    the query, in a ranking or not. The policies apply: ``ties="expected"`` gives tied documents the
+    mean attention of their ranks, ``unjudged="drop"`` and ``unretrieved="drop"`` leave documents
+    out of rankings and target, ``no_relevant="null"`` gives null to a query without relevant
+    documents.
 
     Raises
     ------
@@ -89,8 +101,8 @@ def expected_exposure(
 
     References
     ----------
-    Diaz, Mitra, Ekstrand, Biega and Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020, for the
-    user model of rank-biased precision.
+    Diaz, Mitra, Ekstrand, Biega and Carterette, Evaluating stochastic rankings with expected
+    exposure, CIKM 2020, for the user model of rank-biased precision.
 
     Examples
     --------
@@ -128,14 +140,18 @@ def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None)
     judged = entries.documents.select(_judged(setup)).to_series()
     rows = entries.rows.filter(pl.lit(judged).gather(pl.col("#document")))
     place = pl.col("#rank").rank("ordinal").over("#list").cast(pl.Float64)
-    return Entries(entries.documents, entries.query, rows.with_columns(place.alias("#rank")), entries.n_runs)
+    return Entries(
+        entries.documents, entries.query, rows.with_columns(place.alias("#rank")), entries.n_runs
+    )
 
 
 def _judged(setup: Setup) -> pl.Expr:
     return (pl.col(setup.roles.label) >= 0).fill_null(False)
 
 
-def _figures(entries: Entries, setup: Setup, k: int | None, persistence: float, judgments: Judgments) -> pl.DataFrame:
+def _figures(
+    entries: Entries, setup: Setup, k: int | None, persistence: float, judgments: Judgments
+) -> pl.DataFrame:
     """A row per query, in the order of the documents."""
     label = pl.col(setup.roles.label).cast(pl.Float64)
     judged, counted = _judged(setup), pl.lit(True)
@@ -144,7 +160,9 @@ def _figures(entries: Entries, setup: Setup, k: int | None, persistence: float, 
     if setup.policies.unretrieved == "drop":
         counted &= pl.col(LISTED)
     documents = _with_exposure(entries, setup, k, persistence)
-    documents = documents.with_columns(pl.when(counted).then(pl.when(judged).then(label).otherwise(0.0)).alias(LEVEL))
+    documents = documents.with_columns(
+        pl.when(counted).then(pl.when(judged).then(label).otherwise(0.0)).alias(LEVEL)
+    )
     documents = documents.with_columns(_target(k, persistence, judgments).alias("#t"))
     level, t, n = pl.col(LEVEL), pl.col("#t"), pl.col(N).first().fill_null(0)
     e = pl.when(level.is_not_null()).then("#e")
@@ -158,8 +176,12 @@ def _figures(entries: Entries, setup: Setup, k: int | None, persistence: float, 
     return found.select(ids, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
 
 
-def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: float) -> pl.DataFrame:
-    """The documents with their mean attention over the query's rankings, ``#e``, and the number of these."""
+def _with_exposure(
+    entries: Entries, setup: Setup, k: int | None, persistence: float
+) -> pl.DataFrame:
+    """The documents with their mean attention over the query's rankings, ``#e``, and the number of
+    these.
+    """
     rank = pl.col("#rank")
     attention = persistence ** (rank - 1)
     if k is not None:
@@ -168,18 +190,29 @@ def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: f
         attention = attention.mean().over("#list", "#score")
     rows = entries.rows.with_columns(attention.alias("#e")).collect(engine="in-memory")
     totals = per_document(rows, {"#e": ("sum", pl.col("#e"))}, entries.documents.height)
-    rankings = rows.select((pl.col("#list") // max(entries.n_runs, 1)).alias(QUERY), "#list").unique()
+    rankings = rows.select(
+        (pl.col("#list") // max(entries.n_runs, 1)).alias(QUERY), "#list"
+    ).unique()
     numbers = rankings.group_by(QUERY).agg(pl.len().alias(N))
     query = pl.Series(QUERY, entries.query, pl.Int64)
-    documents = entries.documents.with_columns(query, *totals).join(numbers, QUERY, "left", maintain_order="left")
+    documents = entries.documents.with_columns(query, *totals).join(
+        numbers, QUERY, "left", maintain_order="left"
+    )
     return documents.with_columns(pl.col("#e") / pl.col(N))
 
 
 def _target(k: int | None, persistence: float, judgments: Judgments) -> pl.Expr:
-    """The target: documents with one label share the attention of the ranks that an ideal ranking gives to the label."""
-    first, n = pl.col(LEVEL).rank("min", descending=True).over(QUERY) - 1.0, pl.len().over(QUERY, LEVEL)
+    """The target: documents with one label share the attention of the ranks that an ideal ranking
+    gives to the label.
+    """
+    first, n = (
+        pl.col(LEVEL).rank("min", descending=True).over(QUERY) - 1.0,
+        pl.len().over(QUERY, LEVEL),
+    )
     last = first + n
     if k is not None:
         first, last = first.clip(upper_bound=k), last.clip(upper_bound=k)
     share = (persistence**first - persistence**last) / ((1 - persistence) * n)
-    return share if judgments == "complete" else pl.when(pl.col(LEVEL) > 0).then(share).otherwise(0.0)
+    return (
+        share if judgments == "complete" else pl.when(pl.col(LEVEL) > 0).then(share).otherwise(0.0)
+    )

@@ -39,21 +39,31 @@ class Weighing:
     def of(cls, k: object, weight: object) -> Weighing:
         """The weighing that a caller names, as ``"log2"`` or ``"rbp(p=0.8)"``."""
         number = r"(\d*\.?\d+(?:e-\d+)?)"
-        found = re.fullmatch(rf"\s*rbp\s*\(\s*p\s*=\s*{number}\s*\)\s*", weight) if isinstance(weight, str) else None
-        name, p = (weight, 0.8) if found is None else ("rbp", check("p", float(found[1]), Persistence))
+        found = (
+            re.fullmatch(rf"\s*rbp\s*\(\s*p\s*=\s*{number}\s*\)\s*", weight)
+            if isinstance(weight, str)
+            else None
+        )
+        name, p = (
+            (weight, 0.8) if found is None else ("rbp", check("p", float(found[1]), Persistence))
+        )
         return cls(check("k", k, Cutoff | None), check("weight", name, Weight), p)
 
 
 @dataclass(frozen=True)
 class Exposures(Sliced):
-    """The exposure of items, computed in parts that hold all rows of their users; figures merge by addition."""
+    """The exposure of items, computed in parts that hold all rows of their users; figures merge by
+    addition.
+    """
 
     setup: Setup
     weighing: Weighing
     by: tuple[str, ...]
 
     @classmethod
-    def of(cls, setup: Setup, _: object, k: int | None, *, weight: str, by: ColumnNames | None) -> Exposures:
+    def of(
+        cls, setup: Setup, _: object, k: int | None, *, weight: str, by: ColumnNames | None
+    ) -> Exposures:
         """The exposure that a call of the verb asks for."""
         return cls(setup, Weighing.of(k, weight), names_of(by))
 
@@ -67,7 +77,9 @@ class Exposures(Sliced):
         return self.table(parts.lazy(), doc).collect()
 
     def sums(self, frame: pl.DataFrame) -> pl.LazyFrame:
-        """The times that each item is shown, its exposure, and the times that it is shown and relevant, by slice."""
+        """The times that each item is shown, its exposure, and the times that it is shown and
+        relevant, by slice.
+        """
         schema = frame.schema
         doc = item_column(self.setup, schema)
         refuse_names([doc, *FIGURES], self.by, "by")
@@ -89,11 +101,17 @@ class Exposures(Sliced):
     def _added(self, rows: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         relevant = pl.col("relevant_shown")
         known = pl.when(relevant.is_not_null().any()).then(relevant.sum()).alias("relevant_shown")
-        counts = pl.col("shown").sum().cast(pl.UInt32), pl.col("exposure").sum(), known.cast(pl.UInt32)
+        counts = (
+            pl.col("shown").sum().cast(pl.UInt32),
+            pl.col("exposure").sum(),
+            known.cast(pl.UInt32),
+        )
         return rows.group_by(*self.slices, doc, maintain_order=True).agg(*counts)
 
     def table(self, sums: pl.LazyFrame, doc: str) -> pl.LazyFrame:
-        """One row per slice and item: the sums of all parts, and the share of the slice's exposure."""
+        """One row per slice and item: the sums of all parts, and the share of the slice's
+        exposure.
+        """
         slices, total = [*self.slices], pl.col("exposure").sum()
         share = (pl.col("exposure") / (total.over(slices) if slices else total)).alias("share")
         falling = [*[False] * len(slices), True, False]
@@ -117,24 +135,27 @@ def exposure(
     k
         The depth of the lists; ``None`` takes whole lists.
     weight
-        How much a rank exposes its item: ``"count"``, 1; ``"log2"``, 1 / log2(rank + 1); ``"rbp(p=0.8)"``,
-        (1 - p) p^(rank - 1), the probability that a user who goes on with probability p looks there last.
+        How much a rank exposes its item: ``"count"``, 1; ``"log2"``, 1 / log2(rank + 1);
+        ``"rbp(p=0.8)"``, (1 - p) p^(rank - 1), the probability that a user who goes on with
+        probability p looks there last.
     by
         The column, or columns, whose values slice the users, as for :meth:`summarize`.
 
     Returns
     -------
-    A frame with the slice's columns, the item, ``shown`` (UInt32, the number of users who are shown it), ``exposure``
-    (Float64, the weights of its ranks added up over users), ``share`` (Float64, from 0 to 1, of the exposure of all items of
-    the slice) and ``relevant_shown`` (UInt32, the number of users who are shown it and to whom it is relevant; null if the
-    table has no labels). Items that nobody is shown have no row. Sorted by slice, then by falling exposure, then by item.
+    A frame with the slice's columns, the item, ``shown`` (UInt32, the number of users who are shown
+    it), ``exposure`` (Float64, the weights of its ranks added up over users), ``share`` (Float64,
+    from 0 to 1, of the exposure of all items of the slice) and ``relevant_shown`` (UInt32, the
+    number of users who are shown it and to whom it is relevant; null if the table has no labels).
+    Items that nobody is shown have no row. Sorted by slice, then by falling exposure, then by item.
 
     Raises
     ------
     InvalidOption
         If no column names the items, or the weight or the depth is invalid.
     InvalidData
-        If an item that is shown is null, a label is NaN or infinite, or a user has several values of a slice.
+        If an item that is shown is null, a label is NaN or infinite, or a user has several values
+        of a slice.
 
     See Also
     --------

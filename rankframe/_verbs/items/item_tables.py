@@ -1,4 +1,6 @@
-"""The tables that metrics of items read: the lists that users are shown, the catalog, and past interactions."""
+"""The tables that metrics of items read: the lists that users are shown, the catalog, and past
+interactions.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from ..._plan.per_query import collect
-from ..._table.background import SIZE, History, common_type, looked_up, of_common_types, pairs_of, refuse_nameless
+from ..._table.background import (
+    SIZE,
+    History,
+    common_type,
+    looked_up,
+    of_common_types,
+    pairs_of,
+    refuse_nameless,
+)
 from ..._table.columns import Columns, failing, refuse_objects
 from ..._table.roles import require_all
 from ..._table.run_and_judgments import SHOWN
@@ -25,7 +35,10 @@ from ..sample.slices import by_query, keys
 ITEM, RANK = "#item", "#rank"
 """The plans' names of an item, and of its rank, null if it is not shown."""
 
-NO_RELEVANCE = "column {!r} holds a score below 0, or an infinite one, which tells no relevance; give scores from 0 on"
+NO_RELEVANCE = (
+    "column {!r} holds a score below 0, or an infinite one, which tells no relevance; give "
+    "scores from 0 on"
+)
 
 
 def item_column(setup: Setup, names: Collection[str]) -> str:
@@ -40,13 +53,17 @@ def item_column(setup: Setup, names: Collection[str]) -> str:
 def lists_of(
     frame: pl.DataFrame, setup: Setup, by: Sequence[str] = (), columns: Set[str] = frozenset()
 ) -> pl.DataFrame:
-    """A row per user and item: the user's slices, the query columns, the item, its rank; its label and score, if in `columns`.
+    """A row per user and item: the user's slices, the query columns, the item, its rank; its label
+    and score, if in `columns`.
 
     Rows of items that are not shown to the user stay, with a null rank: a user may have no other.
     """
     schema = frame.schema
     doc = item_column(setup, schema)
-    values = [_values(setup, Columns.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
+    values = [
+        _values(setup, Columns.of(setup, schema, label=LABEL in columns), name)
+        for name in sorted(columns)
+    ]
     refuse_names([RANK], schema, "the table")
     ranked = frame.hstack(ranks_of(frame, setup, RANK))
     if ranked[doc].has_nulls():
@@ -54,10 +71,14 @@ def lists_of(
     lists = ranked.lazy().select(*setup.roles.query, pl.col(doc).alias(ITEM), RANK, *values)
     if by:
         slices = by_query(frame, setup.roles.query, by, None)
-        lists = lists.join(slices, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
+        lists = lists.join(
+            slices, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left"
+        )
         one_slice = pl.col("#weight") == 1  # fails for a user with several values of a slice
         lists = lists.with_columns(pl.when(one_slice).then(RANK).alias(RANK))
-    return collect(lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *sorted(columns)), frame, setup)
+    return collect(
+        lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *sorted(columns)), frame, setup
+    )
 
 
 def _values(setup: Setup, table: Columns, name: str) -> pl.Expr:
@@ -69,7 +90,10 @@ def _values(setup: Setup, table: Columns, name: str) -> pl.Expr:
             values = pl.when(pl.col(RANK).is_not_null()).then(values)
     else:
         if setup.policies.ascending:
-            says = f"column {setup.roles.score!r} orders items by its lowest value, as ranks and distances do, and tells no "
+            says = (
+                f"column {setup.roles.score!r} orders items by its lowest value, as ranks and "
+                "distances do, and tells no "
+            )
             so = "relevance; write relevance=label, or name scores that grow with relevance: "
             raise InvalidOption(says, so, on(score=..., ascending=False))
         values, column = pl.col(setup.roles.score).cast(pl.Float64), setup.roles.score
@@ -80,13 +104,17 @@ def _values(setup: Setup, table: Columns, name: str) -> pl.Expr:
 def _kept(frame: pl.LazyFrame, setup: Setup, train: object) -> pl.LazyFrame:
     """The rows, in their order, whose pair of user and item is not in `train`."""
     schema = frame.collect_schema()
-    require_all(schema, [(name, "query") for name in setup.roles.query])  # nothing is ranked, so no score is needed
+    require_all(
+        schema, [(name, "query") for name in setup.roles.query]
+    )  # nothing is ranked, so no score is needed
     doc = item_column(setup, schema)
     refuse_objects(schema, [*setup.roles.query, doc])
     pairs, users = pairs_of(train, schema, setup.roles.query, doc, "train")
     others, names = pairs.collect_schema(), [*users, doc]
     key = [pl.col(name).cast(common_type(schema[name], others[name])) for name in names]
-    return frame.join(pairs, left_on=key, right_on=key, how="anti", nulls_equal=True, maintain_order="left")
+    return frame.join(
+        pairs, left_on=key, right_on=key, how="anti", nulls_equal=True, maintain_order="left"
+    )
 
 
 def _without_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
@@ -95,18 +123,20 @@ def _without_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.Laz
 
 @verb(gives="subset", labels=False, lazily=_without_lazily)
 def without(table: Table[Any], train: object) -> pl.DataFrame:
-    """The rows whose item the user did not choose before: recommendations without the items seen in training.
+    """The rows whose item the user did not choose before: recommendations without the items seen in
+    training.
 
     Parameters
     ----------
     train
-        A frame with the columns of users and items, under the table's names. If it lacks a query column, such as the
-        column of runs, its pairs hold for all values of this column.
+        A frame with the columns of users and items, under the table's names. If it lacks a query
+        column, such as the column of runs, its pairs hold for all values of this column.
 
     Returns
     -------
-    The caller's rows in their order, except the rows whose user and item are a pair in `train`. If all rows of a user
-    are such pairs, no row of the user is left. The rows of a lazy frame have no defined order.
+    The caller's rows in their order, except the rows whose user and item are a pair in `train`. If
+    all rows of a user are such pairs, no row of the user is left. The rows of a lazy frame have no
+    defined order.
 
     Raises
     ------
@@ -159,7 +189,8 @@ class Catalog:
     drops
         Whether shown items that the catalog lacks are left out of the lists instead of refused.
     groups
-        The group of each item as text, under the names ``#item`` and ``#group``; ``None`` if the catalog has no groups.
+        The group of each item as text, under the names ``#item`` and ``#group``; ``None`` if the
+        catalog has no groups.
     """
 
     size: int | None = None
@@ -185,11 +216,16 @@ class Catalog:
     def refuse_more(self, n: int) -> None:
         """Refuse more shown items than the catalog has."""
         if self.size is not None and n > self.size:
-            says = f", but {n:,} different items are shown; write the number of all items that could be shown, or give them"
+            says = (
+                f", but {n:,} different items are shown; write the number of all items that could "
+                "be shown, or give them"
+            )
             raise InvalidData(option(items=self.size), says)
 
     def within(self, lists: pl.DataFrame) -> pl.DataFrame:
-        """The lists with items of the catalog only; items that it lacks are refused, or no longer count as shown."""
+        """The lists with items of the catalog only; items that it lacks are refused, or no longer
+        count as shown.
+        """
         if self.size is None:
             return lists
         if self.ids is None:
@@ -204,7 +240,9 @@ class Catalog:
             return lists.with_columns(pl.when(~unknown).then(pl.col(values)))
         ids = lists.filter(strange)[ITEM].unique().sort()
         some = f"{', '.join(map(repr, ids.head(SHOWN)))}{' ...' * (len(ids) > SHOWN)}"
-        says = f"{int(strange.sum()):,} rows show {len(ids):,} items that the catalog lacks ({some})"
+        says = (
+            f"{int(strange.sum()):,} rows show {len(ids):,} items that the catalog lacks ({some})"
+        )
         give = "; give all items that could be shown, or say "
         raise InvalidData(says, give, option(unknown_items="drop"), " to count without them")
 
@@ -224,7 +262,9 @@ class Past:
         return common_type(items, self.history.pairs.schema[self.history.doc])
 
     def of(self, users: pl.DataFrame, name: str) -> pl.DataFrame:
-        """A row per user and item of the past: the column `name` of the user's row, and the item."""
+        """A row per user and item of the past: the column `name` of the user's row, and the
+        item.
+        """
         key, doc = [*self.history.key], self.history.doc
         known, pairs = of_common_types(users.select(*key, name), self.history.pairs, key)
         return known.join(pairs, on=key).select(name, pl.col(doc).alias(ITEM))
@@ -232,13 +272,17 @@ class Past:
     def unseen(self, rows: pl.DataFrame) -> pl.Series:
         """1.0 for the rows of items that the user does not have, else 0.0."""
         user = self.history.user_of(rows.select(self.history.key).to_struct())
-        return 1 - self.history.seen(pl.DataFrame({"user": user, "item": self.history.place(rows[ITEM])}))
+        return 1 - self.history.seen(
+            pl.DataFrame({"user": user, "item": self.history.place(rows[ITEM])})
+        )
 
     def mean_of(self, users: pl.DataFrame) -> pl.Series:
         """The mean popularity of each user's own items; null for a user without a past."""
         key = [*self.history.key]
         rows = self.history.pairs.join(self.history.counts, on=self.history.doc)
-        return looked_up(users, rows.group_by(key).agg(pl.col(SIZE).mean() / self.history.n_users), key)
+        return looked_up(
+            users, rows.group_by(key).agg(pl.col(SIZE).mean() / self.history.n_users), key
+        )
 
 
 @dataclass(frozen=True)
@@ -268,7 +312,9 @@ class CatalogAndPast:
         return {}
 
     def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None:
-        """The popular items of the catalog and the others; None if the catalog does not name its items."""
+        """The popular items of the catalog and the others; None if the catalog does not name its
+        items.
+        """
         if self.catalog.ids is None or self.past is None:
             return None
         found = self._head_and_tail
@@ -276,7 +322,10 @@ class CatalogAndPast:
             in_tail = self.past.history.in_tail(pl.col("#users"), head, tail)
             popularity = self.past.popularity(self.catalog.ids).to_frame("#users")
             n = int(popularity.select(in_tail.sum()).item())
-            found[head, tail] = {"head": Group(~in_tail, popularity.height - n), "tail": Group(in_tail, n)}
+            found[head, tail] = {
+                "head": Group(~in_tail, popularity.height - n),
+                "tail": Group(in_tail, n),
+            }
         return {name: group for name, group in found[head, tail].items() if group.size}
 
     def described(self, items: pl.DataFrame) -> pl.DataFrame:
@@ -291,10 +340,16 @@ class CatalogAndPast:
 
 
 def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) -> CatalogAndPast:
-    """The catalog and the past; mere counts of items are no past, since they do not distinguish users."""
+    """The catalog and the past; mere counts of items are no past, since they do not distinguish
+    users.
+    """
     doc = item_column(setup, schema)
     background = setup.background
-    history = None if background.interactions is None else background.interactions.named(setup.roles.query, doc)
+    history = (
+        None
+        if background.interactions is None
+        else background.interactions.named(setup.roles.query, doc)
+    )
     past = Past(history) if history is not None and history.key else None
     if background.items is None or isinstance(background.items, int):
         return CatalogAndPast(Catalog(background.items), past)
@@ -302,7 +357,11 @@ def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) ->
     group = setup.roles.group
     if group is None or not background.has(group):
         return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop"), past)
-    groups = background.items.rows(doc).select(pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group"))
+    groups = background.items.rows(doc).select(
+        pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group")
+    )
     names = groups["#group"].drop_nulls().unique().sort()
-    groups = groups.with_columns(pl.col("#group").cast(pl.Enum(names)))  # numbers compare faster than texts
+    groups = groups.with_columns(
+        pl.col("#group").cast(pl.Enum(names))
+    )  # numbers compare faster than texts
     return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop", groups), past)

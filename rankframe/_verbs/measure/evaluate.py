@@ -1,4 +1,6 @@
-"""The verbs of values: metrics of queries and of ranks, contributions of documents, agreement of rankings."""
+"""The verbs of values: metrics of queries and of ranks, contributions of documents, agreement of
+rankings.
+"""
 
 from __future__ import annotations
 
@@ -50,28 +52,32 @@ def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     Parameters
     ----------
     *metrics
-        Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or trec_eval; a text
-        may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and
-        Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are evaluated inside each
-        query. Also columns with one value per query, as ``"value:faithfulness"`` or :func:`rankframe.value`, beside
-        metrics or alone: then the table needs no documents, scores or labels. Objects of ir_measures, as ``nDCG@10``, and
-        trec_eval's ``"official"``, ``"set"`` and ``"all_trec"`` are read, too. Lists, sets and generators of all these are
-        taken as their members.
+        Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures
+        or trec_eval; a text may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions
+        declared with ``@rf.metric()``; and Polars aggregations, as ``rf.expr.ndcg(k=10)`` or
+        ``pl.len().alias("rows")``, which are evaluated inside each query. Also columns with one
+        value per query, as ``"value:faithfulness"`` or :func:`rankframe.value`, beside metrics or
+        alone: then the table needs no documents, scores or labels. Objects of ir_measures, as
+        ``nDCG@10``, and trec_eval's ``"official"``, ``"set"`` and ``"all_trec"`` are read, too.
+        Lists, sets and generators of all these are taken as their members.
 
     Returns
     -------
-    A frame with the query columns, then one Float64 column per metric, named by its canonical text, in the
-    order given. Eager frames keep the order in which queries first appear; lazy frames have no defined order.
+    A frame with the query columns, then one Float64 column per metric, named by its canonical text,
+    in the order given. Eager frames keep the order in which queries first appear; lazy frames have
+    no defined order.
 
     Raises
     ------
     UnknownMetric, InvalidOption
         If a text names no metric, or an option is out of its range.
     MissingColumn, InvalidData
-        If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document appears
-        twice in a query. Errors in the rows of a LazyFrame are raised when it is collected.
+        If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a
+        document appears twice in a query. Errors in the rows of a LazyFrame are raised when it is
+        collected.
     OutOfSpace
-        If the rows of a LazyFrame exceed the memory limit and the temporary folder cannot hold them.
+        If the rows of a LazyFrame exceed the memory limit and the temporary folder cannot hold
+        them.
 
     Examples
     --------
@@ -108,7 +114,9 @@ def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     result = own.agg(x.alias(name) for name, x in expressions.items())
     if calls:
         values = measure(frame, setup, *calls, largest_label=table.largest_label).lazy()
-        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
+        result = values.join(
+            result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left"
+        )
     return collect(result.select(*setup.roles.query, *names), frame, setup)
 
 
@@ -119,7 +127,9 @@ def _with_metrics_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> p
 
 def _joined(frame: pl.LazyFrame, values: pl.LazyFrame, setup: Setup) -> pl.LazyFrame:
     query = setup.roles.query
-    refuse_names([n for n in values.collect_schema() if n not in query], frame.collect_schema(), "the table")
+    refuse_names(
+        [n for n in values.collect_schema() if n not in query], frame.collect_schema(), "the table"
+    )
     return frame.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
 
 
@@ -134,7 +144,8 @@ def with_metrics(table: Table[Any], *metrics: Request) -> pl.DataFrame:
 
     Returns
     -------
-    The frame with one more Float64 column per metric. A metric with the name of a column of the table is an error.
+    The frame with one more Float64 column per metric. A metric with the name of a column of the
+    table is an error.
 
     Examples
     --------
@@ -154,12 +165,14 @@ def with_ranks(table: Table[Any], name: str | None = None) -> pl.DataFrame:
     Parameters
     ----------
     name
-        The name of the new column. Default: ``"rank"``, or ``"new_rank"`` if the table has a column ``rank``.
+        The name of the new column. Default: ``"rank"``, or ``"new_rank"`` if the table has a column
+        ``rank``.
 
     Returns
     -------
-    The frame with one more UInt32 column: 1 for the first document; null for one that was not retrieved. The rows of a
-    LazyFrame that exceed the memory limit come bucket by bucket, in no defined order; with ``on(grouped=True)``, in theirs.
+    The frame with one more UInt32 column: 1 for the first document; null for one that was not
+    retrieved. The rows of a LazyFrame that exceed the memory limit come bucket by bucket, in no
+    defined order; with ``on(grouped=True)``, in theirs.
 
     Examples
     --------
@@ -171,7 +184,9 @@ def with_ranks(table: Table[Any], name: str | None = None) -> pl.DataFrame:
     setup, schema = table.setup, table.rows.schema
     Columns.of(setup, schema, label=False)
     if name == "":
-        raise InvalidOption(option(name=name), " is no name of a column; write one, as ", option(name="place"))
+        raise InvalidOption(
+            option(name=name), " is no name of a column; write one, as ", option(name="place")
+        )
     new = rank_column(schema) if name is None else name
     advice = "name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")
     refuse_names([new], schema, "the table", advice)
@@ -216,9 +231,9 @@ def curve(table: Table[Any], *metrics: str) -> pl.DataFrame:
 
     Returns
     -------
-    A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose value at
-    rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query
-    by query, in rank order.
+    A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per
+    metric, whose value at rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a
+    query column ``rank``.) Eager frames come query by query, in rank order.
 
     Raises
     ------
@@ -236,7 +251,9 @@ def curve(table: Table[Any], *metrics: str) -> pl.DataFrame:
     calls = calls_of(*metrics, example="curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:
-            raise InvalidOption(f"a curve shows metrics without a cutoff at every rank, and {call.text!r} has one")
+            raise InvalidOption(
+                f"a curve shows metrics without a cutoff at every rank, and {call.text!r} has one"
+            )
     return _rows(table, calls, "rank")
 
 
@@ -251,10 +268,11 @@ def explain(table: Table[Any], *metrics: str) -> pl.DataFrame:
 
     Returns
     -------
-    A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document that was
-    not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which
-    sums to the metric; null if the query's value is 1 because of ``no_relevant="one"``, since no document contributed.
-    Eager frames come query by query, in rank order, documents that were not retrieved last.
+    A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a
+    document that was not retrieved; ``new_rank`` if one of these columns is called ``rank``) and
+    one Float64 column per metric, which sums to the metric; null if the query's value is 1 because
+    of ``no_relevant="one"``, since no document contributed. Eager frames come query by query, in
+    rank order, documents that were not retrieved last.
 
     Raises
     ------
@@ -278,17 +296,26 @@ def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
     refuse_by_document(setup, calls)
     reads = [*carry, *(name for call in calls for name in call.columns)]
     largest = largest_of_parts(frame, setup, calls) if largest is None else largest
-    found = in_parts(frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest))
+    found = in_parts(
+        frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest)
+    )
     count(frame, setup, calls, found, by_query=False)
     return found
 
 
 def _rows_of_part(
-    frame: pl.DataFrame, setup: Setup, calls: list[Call], answer: Answer, carry: Sequence[str], largest: float | None
+    frame: pl.DataFrame,
+    setup: Setup,
+    calls: list[Call],
+    answer: Answer,
+    carry: Sequence[str],
+    largest: float | None,
 ) -> pl.DataFrame:
     shown = [setup.roles.label] if setup.roles.label in frame.columns else []
     frame = with_labels(frame, setup, calls)
-    frame, setup = by_document(frame, setup, [*carry, *(name for call in calls for name in call.columns)])
+    frame, setup = by_document(
+        frame, setup, [*carry, *(name for call in calls for name in call.columns)]
+    )
     setup = Columns.of(setup, frame.schema).setup
     doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
     named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
@@ -297,14 +324,20 @@ def _rows_of_part(
     refuse_names([rank, *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
     meant = [setup.resolve(call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
-        says = f"{setup.convention} ranks documents, or counts queries, differently for each of these metrics"
+        says = (
+            f"{setup.convention} ranks documents, or counts queries, differently for each of "
+            "these metrics"
+        )
         raise InvalidOption(f"{says}; ask for one")
     names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
     along = {carried(name): pl.col(name) for name in named}
     part = part_of(frame, meant[0][0], largest)
     needed = run_formulas([call for _, call in meant], part.table.setup, part.top, answer)
     result = by_row(part, needed, answer, along).select(
-        *(pl.lit(of_query).gather("#query").alias(of_query.name) for of_query in queries_of(frame, setup, part.order)),
+        *(
+            pl.lit(of_query).gather("#query").alias(of_query.name)
+            for of_query in queries_of(frame, setup, part.order)
+        ),
         *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
         pl.col("#rank").cast(pl.UInt32).alias(rank),
         *(pl.col(text).alias(name) for text, name in names),
@@ -312,25 +345,32 @@ def _rows_of_part(
     return collect(result, frame, setup)
 
 
-@verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(x.labels for x in requests if isinstance(x, Call)))
+@verb(
+    gives="query",
+    among=AGREEMENTS,
+    labels=lambda requests: any(x.labels for x in requests if isinstance(x, Call)),
+)
 def agreement(table: Table[Any], other: Column, *measures: str) -> pl.DataFrame:
-    """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
+    """Agreement between the ranking by another column and the ranker's own ranking: one row per
+    query.
 
     Parameters
     ----------
     other
-        A numeric column that ranks the same documents: another system's score, or the label; the largest value is the best, as of
-        the ranker's own score (with ``on(ascending=True)`` the smallest of both); null for a document that it does not retrieve.
+        A numeric column that ranks the same documents: another system's score, or the label; the
+        largest value is the best, as of the ranker's own score (with ``on(ascending=True)`` the
+        smallest of both); null for a document that it does not retrieve.
     *measures
-        Texts. ``"kendall_tau"``, ``"weighted_tau"``, ``"spearman"``, ``"footrule"``, ``"ndpm"``, ``"tau_ap"`` and
-        ``"kendall_distance@10"`` compare the documents that have both scores; ``"overlap@10"``, ``"jaccard@10"``,
-        ``"footrule@10"``, ``"rbo(p=0.95)"``, ``"rbo(tied=a)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all;
-        ``"rpp"`` tells by the labels which ranking is better.
+        Texts. ``"kendall_tau"``, ``"weighted_tau"``, ``"spearman"``, ``"footrule"``, ``"ndpm"``,
+        ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents that have both scores;
+        ``"overlap@10"``, ``"jaccard@10"``, ``"footrule@10"``, ``"rbo(p=0.95)"``, ``"rbo(tied=a)"``,
+        ``"rbo_min"`` and ``"rbo_residual"`` compare all; ``"rpp"`` tells by the labels which
+        ranking is better.
 
     Returns
     -------
-    A frame with the query columns, then one Float64 column per measure, in the order given; null if a
-    measure is undefined, as for fewer than two documents.
+    A frame with the query columns, then one Float64 column per measure, in the order given; null if
+    a measure is undefined, as for fewer than two documents.
 
     Examples
     --------
@@ -339,13 +379,17 @@ def agreement(table: Table[Any], other: Column, *measures: str) -> pl.DataFrame:
     >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
     [-1.0]
     """
-    setup = table.setup.changed(ranks="order")  # two orders are compared, of which one may be no column of ranks
+    setup = table.setup.changed(
+        ranks="order"
+    )  # two orders are compared, of which one may be no column of ranks
     calls = calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
     return in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls))
 
 
-def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:
+def _agreement(
+    frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]
+) -> pl.DataFrame:
     require(frame.schema, other, "agreement")
     of_other = setup.changed(score=other)
     labels = any(call.labels for call in calls)
@@ -363,23 +407,38 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks})
     n_relevant: Any = np.zeros(len(order.first))
     if labels:
-        relevant = frame.select((table.label >= setup.policies.relevant).fill_null(False)).to_series().to_numpy()
+        relevant = (
+            frame.select((table.label >= setup.policies.relevant).fill_null(False))
+            .to_series()
+            .to_numpy()
+        )
         n_relevant = np.bincount(order.number, relevant, len(order.first))
-        counted = {"#relevant": pl.Series(relevant), "#n_relevant": pl.Series(n_relevant[order.number])}
+        counted = {
+            "#relevant": pl.Series(relevant),
+            "#n_relevant": pl.Series(n_relevant[order.number]),
+        }
         rows = rows.with_columns(**counted)
     rows = rows.filter(listed)
-    rows = rows.with_columns(pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score"))
+    rows = rows.with_columns(
+        pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score")
+    )
     kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
     rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
     needed = Needed(["#query"])
-    pair = Pair(needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete)
+    pair = Pair(
+        needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete
+    )
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     queries = queries_of(frame, setup, order)
-    number = pl.DataFrame({"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)})
+    number = pl.DataFrame(
+        {"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)}
+    )
     found = values_of_groups(rows, needed, number, empty=None)
     if labels:  # a query of which neither ranking has a document has no rows
         valued = pl.Series(n_relevant > 0)
         if setup.policies.no_relevant != "null":
             valued = order.queries_with(frame[setup.roles.label].is_not_null().to_numpy())
-        found = found.with_columns(pl.when(valued).then(pl.col(x.text).fill_null(0.0)) for x in calls if x.labels)
+        found = found.with_columns(
+            pl.when(valued).then(pl.col(x.text).fill_null(0.0)) for x in calls if x.labels
+        )
     return queries.hstack(found)

@@ -42,7 +42,11 @@ def _tables(
     """The two tables, and the treatment of queries that only one of them has."""
     tables = Tables.of(frame, _frame_of(qrels).lazy(), setup)
     judged_only, run_only = unmatched
-    return tables if run is None else tables.with_run(run), judged_only or "keep", run_only or "drop"
+    return (
+        tables if run is None else tables.with_run(run),
+        judged_only or "keep",
+        run_only or "drop",
+    )
 
 
 @verb(gives="join", lazily=_judge_lazily)
@@ -56,49 +60,55 @@ def judge(
 ) -> pl.DataFrame:
     """The run with its judgments: the full outer join of two tables by query and document.
 
-    Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
-    judgments lack one of the query columns, they apply to each of its values.
+    Judged documents that the run lacks get a null score, documents that nobody judged a null label.
+    If the judgments lack one of the query columns, they apply to each of its values.
 
     Parameters
     ----------
     qrels
-        The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
-        it counts as label 1. It is an error if another of its columns may hold the labels, because it holds numbers or
-        has a usual name of labels. With ``on(names=...)`` of a tool that names labels as the run's scores, the result
-        has them under the name of the labels' role, as ``label``.
+        The judgments: a frame with the query, document and label columns. If it has no column
+        ``label``, every row of it counts as label 1. It is an error if another of its columns may
+        hold the labels, because it holds numbers or has a usual name of labels. With
+        ``on(names=...)`` of a tool that names labels as the run's scores, the result has them under
+        the name of the labels' role, as ``label``.
     run
-        The column that names the run of each row, if the table holds several runs; judgments are then joined with each
-        run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
-        usual name (``run``, ``system``, ``model`` ...) that distinguishes the repeated rows.
+        The column that names the run of each row, if the table holds several runs; judgments are
+        then joined with each run. ``None`` for one run. If documents repeat in a query of an eager
+        table, ``None`` uses the one column with a usual name (``run``, ``system``, ``model`` ...)
+        that distinguishes the repeated rows.
     judged_only
-        Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
-        them out; ``"error"`` refuses them. ``None`` counts them with a warning that gives their number.
+        Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved;
+        ``"drop"`` leaves them out; ``"error"`` refuses them. ``None`` counts them with a warning
+        that gives their number.
     run_only
-        Queries of the run that nobody judged, of which all labels are null or there is none: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
-        relevant document, by labels of -1, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them
-        out with a warning that gives their number.
+        Queries of the run that nobody judged, of which all labels are null or there is none:
+        ``"drop"`` leaves them out, ``"keep"`` counts them as having no relevant document, by labels
+        of -1, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out with
+        a warning that gives their number.
 
     Returns
     -------
-    A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
-    of query and document that either table has. It is its columns, and keeps none of this ranker's options: its own
-    `.rank` starts with the defaults, ``judged.rank.on(like=mine)`` with the columns and policies of the ranker ``mine``.
-    Verbs of several runs are told their column by `run`.
+    A frame with the columns of the run, the label, and any further columns of the judgments; one
+    row per pair of query and document that either table has. It is its columns, and keeps none of
+    this ranker's options: its own `.rank` starts with the defaults, ``judged.rank.on(like=mine)``
+    with the columns and policies of the ranker ``mine``. Verbs of several runs are told their
+    column by `run`.
 
     Raises
     ------
     MissingColumn, InvalidData, InvalidOption
-        If a column is missing, types of the two tables differ, both have a column of the same name, a query is
-        refused, no query of the run is judged, or one of the tables holds a document of a query more than once (the
-        judgments may, for several subtopics). Errors in the rows of a LazyFrame are raised inside Polars'
-        ``InvalidOperationError`` when it is collected.
+        If a column is missing, types of the two tables differ, both have a column of the same name,
+        a query is refused, no query of the run is judged, or one of the tables holds a document of
+        a query more than once (the judgments may, for several subtopics). Errors in the rows of a
+        LazyFrame are raised inside Polars' ``InvalidOperationError`` when it is collected.
 
     Warns
     -----
     RankframeWarning
-        If queries of the run that nobody judged are left out, if judged queries that the run lacks count with nothing
-        retrieved, or if no retrieved document is judged, or a tenth of the first thousand in other letters alone, as when
-        the two tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` reports the same.
+        If queries of the run that nobody judged are left out, if judged queries that the run lacks
+        count with nothing retrieved, or if no retrieved document is judged, or a tenth of the first
+        thousand in other letters alone, as when the two tables write ids differently. A LazyFrame
+        does not warn; ``check(qrels)`` reports the same.
 
     Examples
     --------
@@ -113,7 +123,10 @@ def judge(
     tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
     judgments, repeats = tables.qrels.collect(), True
     tables = replace(tables, qrels=judgments.lazy())
-    if any(column.has_nulls() for column in judgments.select(cs.by_name(setup.roles.label, require_all=False))):
+    if any(
+        column.has_nulls()
+        for column in judgments.select(cs.by_name(setup.roles.label, require_all=False))
+    ):
         tables = tables.of_judged_queries()
     if not part:  # checks of whole tables
         tables.refuse_no_common_query(unjudged)
@@ -138,12 +151,13 @@ class Findings(Result[R_co]):
     Attributes
     ----------
     table
-        A row per kind of finding, errors first: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"``
-        does not), ``problem``, ``findings`` (their number) and ``rows`` (that of their rows, both UInt32), ``where`` (the
-        first places as text) and ``advice``, what to write.
+        A row per kind of finding, errors first: ``severity`` (``"error"`` stops every metric, or
+        :meth:`judge`; ``"note"`` does not), ``problem``, ``findings`` (their number) and ``rows``
+        (that of their rows, both UInt32), ``where`` (the first places as text) and ``advice``, what
+        to write.
     rows
-        A row per finding: ``severity``, ``problem``, the query and document it concerns (null for a finding in the whole
-        table), ``rows`` (UInt32, their number) and ``advice``.
+        A row per finding: ``severity``, ``problem``, the query and document it concerns (null for a
+        finding in the whole table), ``rows`` (UInt32, their number) and ``advice``.
     settings
         The policies and versions.
     """
@@ -153,10 +167,14 @@ class Findings(Result[R_co]):
     settings: Mapping[str, Any]
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, settings: Mapping[str, Any] | None = None) -> Findings[pl.DataFrame]:
+    def of(
+        cls, rows: pl.DataFrame, settings: Mapping[str, Any] | None = None
+    ) -> Findings[pl.DataFrame]:
         """The findings in rows, also by kind."""
         columns = schema(" ".join(KINDS))
-        return Findings(pl.DataFrame(by_kind(rows.to_dicts()), columns, orient="row"), rows, settings or {})
+        return Findings(
+            pl.DataFrame(by_kind(rows.to_dicts()), columns, orient="row"), rows, settings or {}
+        )
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many errors and notes there are."""
@@ -168,7 +186,10 @@ class Findings(Result[R_co]):
         """A row per kind of finding."""
         rows = []
         for row in records(self.table):
-            is_error, counts = row["severity"] == "error", numbers(row, "findings", "rows", digits=0)
+            is_error, counts = (
+                row["severity"] == "error",
+                numbers(row, "findings", "rows", digits=0),
+            )
             cells = Cell(row["severity"], best=is_error), Cell(row["problem"])
             rows.append((*cells, *counts, *named(row, "where", "advice")))
         notes = left_out(self, [], None) if rows else ["Nothing found."]
@@ -182,7 +203,11 @@ class Findings(Result[R_co]):
         if how != "text":
             return [self.sentences(), grid]
         advice = (visible(f"{row['problem']}: {row['advice']}") for row in records(self.table))
-        lines = [line for text in (*advice, *grid.notes) for line in wrap(text, WIDTH, break_long_words=False)]
+        lines = [
+            line
+            for text in (*advice, *grid.notes)
+            for line in wrap(text, WIDTH, break_long_words=False)
+        ]
         short = replace(grid, rows=[row[:-1] for row in grid.rows], after=grid.after[:-1], notes=())
         return [self.sentences(), short, lines]
 
@@ -192,33 +217,39 @@ def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings
     qrels, fail_on = (call.arguments[name] for name in ("qrels", "fail_on"))
     refuse_unknown(fail_on)
     found = collected(check_frame(frame, setup, _lazy(qrels), str))
-    table = Table[pl.LazyFrame](frame.collect_schema().to_frame(), setup, give=lambda found: found.lazy())
+    table = Table[pl.LazyFrame](
+        frame.collect_schema().to_frame(), setup, give=lambda found: found.lazy()
+    )
     return _findings(found, table, fail_on)
 
 
 @verb(gives="table", every_column=True, lazily=_check_lazily)
-def check(table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str] | None = None) -> Findings[R]:
+def check(
+    table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str] | None = None
+) -> Findings[R]:
     r"""Errors in the table, and notes on facts that may surprise in its metrics.
 
     Parameters
     ----------
     qrels
-        Judgments that the table will be joined with: the check then also reports queries that only one of the two
-        tables has, ids written differently and documents judged twice.
+        Judgments that the table will be joined with: the check then also reports queries that only
+        one of the two tables has, ids written differently and documents judged twice.
     fail_on
-        What fails the check: ``"error"``, ``"note"`` for any finding, or the name of a problem. Or a list of these, as
-        ``["error", "query without judgments"]``: a contract for the data of a pipeline. ``rf.results.PROBLEMS`` has all names.
+        What fails the check: ``"error"``, ``"note"`` for any finding, or the name of a problem. Or
+        a list of these, as ``["error", "query without judgments"]``: a contract for the data of a
+        pipeline. ``rf.results.PROBLEMS`` has all names.
 
     Returns
     -------
-    A :class:`rankframe.results.Findings`. Its ``table`` has a row per kind of finding, its ``rows`` one per finding; they are
-    frames of the caller's kind. It prints the kinds with the advice on each. A LazyFrame is checked at the call, in
-    streams.
+    A :class:`rankframe.results.Findings`. Its ``table`` has a row per kind of finding, its ``rows``
+    one per finding; they are frames of the caller's kind. It prints the kinds with the advice on
+    each. A LazyFrame is checked at the call, in streams.
 
-    Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
-    or a rank, and none is negative; many documents are tied with one of another label; all labels are relevant, or none is;
-    labels between 0 and 1 are not relevant; no retrieved document is judged; what was not retrieved is not there, as after an
-    inner or a left join.
+    Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of
+    scores is called a distance or a rank, and none is negative; many documents are tied with one of
+    another label; all labels are relevant, or none is; labels between 0 and 1 are not relevant; no
+    retrieved document is judged; what was not retrieved is not there, as after an inner or a left
+    join.
 
     Raises
     ------
@@ -246,12 +277,17 @@ def check(table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str]
     return _findings(collect(found, rows, table.setup), table, fail_on)
 
 
-def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
+def _findings(
+    found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None
+) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
     shown = Findings.of(found)
     unwanted = failing(records(shown.table), fail_on)
     if unwanted:
-        named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)
+        named = (
+            f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})"
+            for x in unwanted
+        )
         raise InvalidData(f"check found {', '.join(named)}; {unwanted[0]['advice']}")
     return Findings(table.give(shown.table), table.give(found), shown.settings)
 
@@ -261,7 +297,9 @@ def refuse_unknown(fail_on: str | Sequence[str] | None) -> None:
     known = ("error", "note", *PROBLEMS)
     for name in [fail_on] if isinstance(fail_on, str) else fail_on or ():
         if name not in known:
-            raise InvalidOption(f"fail_on: check has no problem {name!r}.{did_you_mean(name, known)}")
+            raise InvalidOption(
+                f"fail_on: check has no problem {name!r}.{did_you_mean(name, known)}"
+            )
 
 
 def failing(kinds: Sequence[Record], fail_on: str | Sequence[str] | None) -> list[Record]:
@@ -276,16 +314,28 @@ def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
     for row in findings:
         kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
     rows = []
-    for (severity, problem, advice), found in sorted(kinds.items(), key=lambda kind: SEVERITIES.index(kind[0][0])):
-        where = "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (len(found) > PLACES)
+    for (severity, problem, advice), found in sorted(
+        kinds.items(), key=lambda kind: SEVERITIES.index(kind[0][0])
+    ):
+        where = "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (
+            len(found) > PLACES
+        )
         n = {"findings": len(found), "rows": sum(row["rows"] for row in found)}
-        rows.append({"severity": severity, "problem": problem, **n, "where": where, "advice": advice})
+        rows.append(
+            {"severity": severity, "problem": problem, **n, "where": where, "advice": advice}
+        )
     return rows
 
 
 def _place(finding: Record) -> str:
-    """The query and the document that a finding concerns; nothing if it concerns the whole table."""
-    at = {name.removeprefix(carried("")): x for name, x in finding.items() if name not in COLUMNS and x is not None}
+    """The query and the document that a finding concerns; nothing if it concerns the whole
+    table.
+    """
+    at = {
+        name.removeprefix(carried("")): x
+        for name, x in finding.items()
+        if name not in COLUMNS and x is not None
+    }
     return ", ".join(f"{name} {value}" for name, value in at.items())
 
 

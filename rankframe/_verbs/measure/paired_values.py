@@ -67,19 +67,36 @@ class Design:
 
     @classmethod
     def of(cls, options: OfDecision, baseline: str | None, known: Help) -> Design:
-        """The design that a call names, with what is known of the queries in addition to people's labels."""
+        """The design that a call names, with what is known of the queries in addition to people's
+        labels.
+        """
         by, missing = names_of(options.get("by")), options.get("missing", "error")
-        return cls(runs_of(options), baseline, by, options.get("weights"), missing, known, options.get("cluster"))
+        return cls(
+            runs_of(options),
+            baseline,
+            by,
+            options.get("weights"),
+            missing,
+            known,
+            options.get("cluster"),
+        )
 
     @property
     def names(self) -> set[str]:
         """The columns that the design reads."""
-        return {*self.runs.columns, *self.by, *(x for x in (self.weights, self.cluster) if x is not None)}
+        return {
+            *self.runs.columns,
+            *self.by,
+            *(x for x in (self.weights, self.cluster) if x is not None),
+        }
 
     @property
     def settings(self) -> dict[str, object]:
         """The design under the names of the options that set it."""
-        own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "cluster", "missing")}
+        own = {
+            name: getattr(self, name)
+            for name in ("baseline", "by", "weights", "cluster", "missing")
+        }
         return {"runs": self.runs.scores, "run": self.runs.column, **own, **self.help.settings}
 
     def weighing(self, frame: pl.DataFrame) -> list[Call]:
@@ -90,10 +107,16 @@ class Design:
             raise InvalidOption(option(weights=self.weights), says, option(weights="num_ret"))
         return calls
 
-    def marked(self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> tuple[pl.DataFrame, list[str]]:
-        """The frame with what is known of queries that people did not judge, and the names of its columns."""
+    def marked(
+        self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]
+    ) -> tuple[pl.DataFrame, list[str]]:
+        """The frame with what is known of queries that people did not judge, and the names of its
+        columns.
+        """
         setup = self.runs.queries(setup)
-        return self.help.marked(frame, setup.changed(score=(*self.runs.scores, setup.roles.score)[0]), calls)
+        return self.help.marked(
+            frame, setup.changed(score=(*self.runs.scores, setup.roles.score)[0]), calls
+        )
 
     def pairs(self, runs: Sequence[str]) -> Pairs:
         """The pairs of baseline and run, by their numbers."""
@@ -123,18 +146,21 @@ class PairedValues:
     calls
         The metrics.
     queries
-        One row per query: the query, its slices, its weight and, if there are clusters, its cluster.
+        One row per query: the query, its slices, its weight and, if there are clusters, its
+        cluster.
     values
         Runs by queries by metrics; NaN where a metric has no value.
     of_pairs
-        By pairs of runs, by queries and metrics: the values of measures of two rankings, and NaN for other metrics.
+        By pairs of runs, by queries and metrics: the values of measures of two rankings, and NaN
+        for other metrics.
     by
         The columns of the slices.
     control
-        What is known of all queries, if people judged some of them; the values of the others are then those by a model's labels, or
-        NaN.
+        What is known of all queries, if people judged some of them; the values of the others are
+        then those by a model's labels, or NaN.
     sizes
-        How much of each run is judged, and how many documents it holds; ``None`` if nobody asked, or without rankings.
+        How much of each run is judged, and how many documents it holds; ``None`` if nobody asked,
+        or without rankings.
     """
 
     query: list[str]
@@ -153,62 +179,90 @@ class PairedValues:
         return {} if self.sizes is None else self.sizes.settings
 
     def sides(self, pairs: Pairs, rows: Integers) -> tuple[Floats, Floats]:
-        """The values of the first and of the second run of each pair, some queries by metrics and pairs; see `sides`.
+        """The values of the first and of the second run of each pair, some queries by metrics and
+        pairs; see `sides`.
 
         The sides of a measure of two rankings are 0 and its value.
         """
         first, second = sides(self.values[:, rows], pairs)
         if any(call.of_pairs for call in self.calls):
-            both = np.stack([self.of_pairs[pair][rows] for pair in pairs], axis=2).reshape(first.shape)
-            first, second = (np.where(np.isnan(both), x, y) for x, y in ((first, 0.0), (second, both)))
+            both = np.stack([self.of_pairs[pair][rows] for pair in pairs], axis=2).reshape(
+                first.shape
+            )
+            first, second = (
+                np.where(np.isnan(both), x, y) for x, y in ((first, 0.0), (second, both))
+            )
         return first, second
 
     def sample(self, rows: Integers, values: Floats, limits: Limits | None = None) -> Sample:
-        """The sample of values of some queries, by columns: its units are the queries, or their clusters."""
+        """The sample of values of some queries, by columns: its units are the queries, or their
+        clusters.
+        """
         unknown = np.full(values.shape[1], np.nan)
-        limits = Limits(unknown, unknown, np.zeros(len(unknown), dtype=bool)) if limits is None else limits
+        limits = (
+            Limits(unknown, unknown, np.zeros(len(unknown), dtype=bool))
+            if limits is None
+            else limits
+        )
         sample = Sample(values, self.queries["#weight"].to_numpy()[rows], limits)
         if CLUSTER not in self.queries:
             return sample
-        return sample.of_clusters(self.queries[CLUSTER][rows.tolist()].rank("dense").to_numpy().astype(np.int64) - 1)
+        return sample.of_clusters(
+            self.queries[CLUSTER][rows.tolist()].rank("dense").to_numpy().astype(np.int64) - 1
+        )
 
     @property
     def slices(self) -> list[Integers]:
-        """The row numbers of each slice's queries, sorted by query; slices in order of appearance."""
+        """The row numbers of each slice's queries, sorted by query; slices in order of
+        appearance.
+        """
         parts = in_slices(self.queries.with_row_index("#row"), keys(self.by)).values()
         return [part.sort(self.query)["#row"].to_numpy() for part in parts]
 
     def of_slices(self, rows: Sequence[int]) -> list[pl.Series]:
         """The slices' columns, under their own names, of some queries."""
-        return [self.queries[at][rows].alias(name) for name, at in zip(self.by, keys(self.by), strict=True)]
+        return [
+            self.queries[at][rows].alias(name)
+            for name, at in zip(self.by, keys(self.by), strict=True)
+        ]
 
     def rows(self, names: Mapping[str, str], values: Floats) -> pl.DataFrame:
-        """One row per query: the query and its slices, each column once, some names, and a column per metric."""
+        """One row per query: the query and its slices, each column once, some names, and a column
+        per metric.
+        """
         slices = [pl.col(at).alias(name) for name, at in zip(self.by, keys(self.by), strict=True)]
         return self.queries.select(
             *self.query,
             *(x for x, name in zip(slices, self.by, strict=True) if name not in self.query),
             *(pl.lit(x).alias(name) for name, x in names.items()),
-            *(pl.Series(call.text, x).fill_nan(None) for call, x in zip(self.calls, values.T.copy(), strict=True)),
+            *(
+                pl.Series(call.text, x).fill_nan(None)
+                for call, x in zip(self.calls, values.T.copy(), strict=True)
+            ),
         )
 
     def long(self) -> pl.DataFrame:
         """One row per run and query."""
-        return pl.concat(self.rows({"run": run}, values) for run, values in zip(self.runs, self.values, strict=True))
+        return pl.concat(
+            self.rows({"run": run}, values)
+            for run, values in zip(self.runs, self.values, strict=True)
+        )
 
 
 def two_or_more(names: list[str]) -> list[str]:
     """The names of runs to compare."""
     if len(names) < 2:
         raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
+            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; "
+            "give two or more"
         )
     return names
 
 
 @dataclass(frozen=True)
 class ValuesOfRuns:
-    """The values of a part of a table: a row per run and query, with its slices, its weight and what is known of it.
+    """The values of a part of a table: a row per run and query, with its slices, its weight and
+    what is known of it.
 
     Attributes
     ----------
@@ -241,7 +295,9 @@ class ValuesOfRuns:
         query = [*design.runs.queries(setup).roles.query]
         weights = None if self.weighed_by_metric else design.weights
         queries = by_query(frame, query, (*design.by, *also), weights, design.cluster)
-        joined = found.lazy().join(queries, on=query, how="left", nulls_equal=True, maintain_order="left")
+        joined = found.lazy().join(
+            queries, on=query, how="left", nulls_equal=True, maintain_order="left"
+        )
         return with_places(collect(joined, frame, setup), part, design.runs)
 
 
@@ -250,7 +306,9 @@ PLACE = "#place in table"
 
 
 def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFrame:
-    """The values of a part with the place in an ordered table at which each run has its query first."""
+    """The values of a part with the place in an ordered table at which each run has its query
+    first.
+    """
     if part.places is None:
         return found
     query = [*runs.queries(part.setup).roles.query]
@@ -262,7 +320,9 @@ def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFra
 
 
 def in_order(found: pl.DataFrame, table: Table[Any], runs: Runs) -> pl.DataFrame:
-    """The values of all parts in the order of the table; of one without order, by run, slice and query."""
+    """The values of all parts in the order of the table; of one without order, by run, slice and
+    query.
+    """
     if PLACE in found.columns:
         return found.sort(PLACE, maintain_order=True).drop(PLACE)
     if table.ordered:
@@ -276,10 +336,14 @@ def _facts_in(found: pl.DataFrame) -> list[str]:
     return [name for name in found.columns if name.startswith("#by")]
 
 
-def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, sized: bool = False) -> PairedValues:
-    """Every run's values on the same queries; `design.missing` decides about queries that a run lacks.
+def paired_values(
+    table: Table[Any], calls: Sequence[Call], design: Design, *, sized: bool = False
+) -> PairedValues:
+    """Every run's values on the same queries; `design.missing` decides about queries that a run
+    lacks.
 
-    With `sized`, the sizes of the runs are counted in the same pass, with a warning if they are far apart.
+    With `sized`, the sizes of the runs are counted in the same pass, with a warning if they are far
+    apart.
     """
     setup = table.setup
     calls = [call.under(setup) for call in calls]
@@ -295,7 +359,9 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
     single = single or calls_of("num_retrieved")  # it has a value for every query of a run
     size = size_calls(setup, single) if sized else []
     weighing = design.weighing(table.rows)
-    work = ValuesOfRuns(design, calls, [*single, *of_ratio, *size, *weighing], weighed_by_metric=bool(weighing))
+    work = ValuesOfRuns(
+        design, calls, [*single, *of_ratio, *size, *weighing], weighed_by_metric=bool(weighing)
+    )
     found = in_order(table.by_parts(work), table, design.runs)
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
@@ -309,7 +375,8 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
     if of_ratio:
         (clicks, _) = _in_arrays(found, runs, [of_ratio[0].text], queries.select(query))
         queries = queries.with_columns(
-            pl.col("#weight") * _same(pl.DataFrame(clicks[..., 0].T, runs, orient="row").fill_nan(None))
+            pl.col("#weight")
+            * _same(pl.DataFrame(clicks[..., 0].T, runs, orient="row").fill_nan(None))
         )
     if not there.all():
         refuse_groups(queries.select(query), runs, there, design)
@@ -327,14 +394,18 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
     marks = facts[len(design.by) :]
     if not marks:
         of_pairs = _of_pairs(table, design, runs, calls, queries.select(query))
-        return PairedValues(query, runs, calls, queries, array, design.by, of_pairs=of_pairs, sizes=sizes)
+        return PairedValues(
+            query, runs, calls, queries, array, design.by, of_pairs=of_pairs, sizes=sizes
+        )
 
     def of_all(*others: Call, label: str | None = None) -> Floats:
         """The values of all queries under other labels; or another metric of the baseline."""
         asked = others or calls
         named = [design.baseline or runs[0]] if others else runs
         of_runs = table.by_parts(ValuesOfRuns(design, calls, asked, label, bool(weighing)))
-        array, there = _in_arrays(of_runs, named, [call.text for call in asked], queries.select(query))
+        array, there = _in_arrays(
+            of_runs, named, [call.text for call in asked], queries.select(query)
+        )
         return array if design.missing == "error" else np.where(there[..., None], array, 0.0)
 
     control = design.help.control(*(queries[name] for name in marks), values=of_all)
@@ -352,16 +423,22 @@ def _in_arrays(
     there = np.empty((len(runs), len(queries)), dtype=bool)
     for i, run in enumerate(runs):
         of_run = found.filter(pl.col(RUN) == run)
-        per_query = queries.join(of_run, on=query, how="left", nulls_equal=True, maintain_order="left")
+        per_query = queries.join(
+            of_run, on=query, how="left", nulls_equal=True, maintain_order="left"
+        )
         array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
         there[i] = per_query[RUN].is_not_null().to_numpy()
     return array, there
 
 
 def sides(values: Floats, pairs: Pairs) -> tuple[Floats, Floats]:
-    """The values of the first and of the second run of each pair: a row per query, a column per metric and pair."""
+    """The values of the first and of the second run of each pair: a row per query, a column per
+    metric and pair.
+    """
     of_pairs = values[np.transpose(pairs)]  # two sides, pairs, queries, metrics
-    first, second = of_pairs.transpose(0, 2, 3, 1).reshape(2, values.shape[1], len(pairs) * values.shape[2])
+    first, second = of_pairs.transpose(0, 2, 3, 1).reshape(
+        2, values.shape[1], len(pairs) * values.shape[2]
+    )
     return first, second
 
 
@@ -373,10 +450,15 @@ def differences(a: Floats, b: Floats) -> Floats:
 
 
 def _of_ratio(calls: Sequence[Call]) -> Sequence[Call]:
-    """The sum of clicks by which queries weigh, if the calls are ratios over it; refuse calls of both kinds."""
+    """The sum of clicks by which queries weigh, if the calls are ratios over it; refuse calls of
+    both kinds.
+    """
     ratios = [call for call in calls if call.weighed == "ratio"]
     if ratios and len(ratios) < len(calls):
-        says = f"{ratios[0].text} weighs queries by their clicks, and the other metrics weigh them alike; compare it in a call of its own, or say "
+        says = (
+            f"{ratios[0].text} weighs queries by their clicks, and the other metrics weigh them "
+            "alike; compare it in a call of its own, or say "
+        )
         raise InvalidOption(says, option(estimate="snips"))
     return CLICKS[1:2] if ratios else ()
 
@@ -385,14 +467,19 @@ def _same(clicks: pl.DataFrame) -> pl.Series:
     """The sum of clicks of each query, which all runs share."""
     most, least = clicks.max_horizontal(), clicks.min_horizontal()
     if (most - least > 1e-9 * most).any():
-        says = "runs have different clicks, or propensities, for a query; give each run all clicked documents, with a null "
+        says = (
+            "runs have different clicks, or propensities, for a query; give each run all clicked "
+            "documents, with a null "
+        )
         raise InvalidData(f"{says}score for one that it does not retrieve")
     return most.fill_null(0.0)
 
 
 @dataclass(frozen=True)
 class ValuesOfPairs:
-    """The values of measures of two rankings, in a part of a table: a row per query and pair of runs."""
+    """The values of measures of two rankings, in a part of a table: a row per query and pair of
+    runs.
+    """
 
     runs: Runs
     names: Sequence[str]
@@ -401,20 +488,32 @@ class ValuesOfPairs:
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         setup, of_query = part.setup, self.runs.queries(part.setup)
-        entries = entries_of(part.rows, setup, self.runs, self.names, depth=setup.policies.depth, absent=False)
+        entries = entries_of(
+            part.rows, setup, self.runs, self.names, depth=setup.policies.depth, absent=False
+        )
         tables = [of_run(entries, i, of_query) for i in range(len(self.names))]
-        rows = entries.documents.with_columns(table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables))
+        rows = entries.documents.with_columns(
+            table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables)
+        )
         found: list[pl.DataFrame] = []
         for first, second in self.pairs:
             of = tables[second][1]  # further roles have no column here
             own = Roles(of.roles.query, of.roles.doc, f"#{second}", of.roles.label)
-            of_pair = call_of_verb(agreement, f"#{first}", *self.calls).on(in_memory(rows, Setup(own, of.policies)))
-            found.append(of_pair.with_columns(pl.lit(first).alias("#first"), pl.lit(second).alias("#second")))
+            of_pair = call_of_verb(agreement, f"#{first}", *self.calls).on(
+                in_memory(rows, Setup(own, of.policies))
+            )
+            found.append(
+                of_pair.with_columns(pl.lit(first).alias("#first"), pl.lit(second).alias("#second"))
+            )
         return pl.concat(found)
 
 
-def _of_metric(found: pl.DataFrame, runs: Sequence[str], call: Call, queries: pl.DataFrame) -> pl.Series:
-    """The weight of each query by a metric, which must be the same for all runs; 0 where it has no value."""
+def _of_metric(
+    found: pl.DataFrame, runs: Sequence[str], call: Call, queries: pl.DataFrame
+) -> pl.Series:
+    """The weight of each query by a metric, which must be the same for all runs; 0 where it has no
+    value.
+    """
     (values, _) = _in_arrays(found, runs, [call.text], queries)
     of_runs = pl.DataFrame(values[..., 0].T, runs, orient="row").fill_nan(None)
     most, least = of_runs.max_horizontal(), of_runs.min_horizontal()
@@ -425,9 +524,15 @@ def _of_metric(found: pl.DataFrame, runs: Sequence[str], call: Call, queries: pl
 
 
 def _of_pairs(
-    table: Table[Any], design: Design, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
+    table: Table[Any],
+    design: Design,
+    runs: Sequence[str],
+    calls: Sequence[Call],
+    queries: pl.DataFrame,
 ) -> dict[tuple[int, int], Floats]:
-    """The values of measures of two rankings, the second run's first, for each pair of runs; NaN for other metrics."""
+    """The values of measures of two rankings, the second run's first, for each pair of runs; NaN
+    for other metrics.
+    """
     both, pairs = [call for call in calls if call.of_pairs], design.pairs(runs)
     if not both:
         return {}
@@ -435,9 +540,14 @@ def _of_pairs(
     found = {}
     for first, second in pairs:
         of_pair = of_pairs.filter(pl.col("#first") == first, pl.col("#second") == second)
-        paired = queries.join(of_pair, on=queries.columns, how="left", nulls_equal=True, maintain_order="left")
+        paired = queries.join(
+            of_pair, on=queries.columns, how="left", nulls_equal=True, maintain_order="left"
+        )
         found[first, second] = paired.select(
-            pl.col(call.text).fill_null(np.nan) if call.of_pairs else pl.lit(np.nan).alias(call.text) for call in calls
+            pl.col(call.text).fill_null(np.nan)
+            if call.of_pairs
+            else pl.lit(np.nan).alias(call.text)
+            for call in calls
         ).to_numpy()
     return found
 
@@ -445,11 +555,16 @@ def _of_pairs(
 RESERVED = ("metric", "baseline", "run")
 
 FEW_IN_COMMON = 0.1
-"""The share of a run's queries that another run has, below which they are groups of queries and no runs on the same ones."""
+"""The share of a run's queries that another run has, below which they are groups of queries and no
+runs on the same ones."""
 
 
-def refuse_groups(queries: pl.DataFrame, runs: Sequence[str], there: Booleans, design: Design) -> None:
-    """Refuse runs with hardly a query in common; with a rule for missing queries, those with none."""
+def refuse_groups(
+    queries: pl.DataFrame, runs: Sequence[str], there: Booleans, design: Design
+) -> None:
+    """Refuse runs with hardly a query in common; with a rule for missing queries, those with
+    none.
+    """
     least = FEW_IN_COMMON if design.missing == "error" else 0.0
     in_common = there.astype(np.int64) @ there.T.astype(np.int64)  # by pairs of runs
     sizes = in_common.diagonal()
@@ -480,12 +595,15 @@ def first_of(queries: pl.DataFrame) -> str:
     return f"{shown} ..." if queries.height > 3 else shown
 
 
-def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans) -> Text:
+def _lacking(
+    queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans
+) -> Text:
     """The message and advice for a run that lacks queries."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
     rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
     return (
-        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first_of(rows)}); ",
+        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run "
+        f"has ({first_of(rows)}); ",
         option(missing="zero"),
         " counts them 0 for it, ",
         option(missing="drop"),
@@ -507,7 +625,9 @@ def _refuse_zero(calls: Sequence[Call]) -> None:
 def values(
     frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], whole: Whole | None = None
 ) -> pl.DataFrame:
-    """A row per run and query: the run, the query columns, and a column per metric; `whole` has facts of a part's table."""
+    """A row per run and query: the run, the query columns, and a column per metric; `whole` has
+    facts of a part's table.
+    """
     refuse_bounds(setup)
     refuse_values_of_scores(runs, calls)
     rows = runs.judged_alike(frame, setup)
@@ -539,14 +659,20 @@ def explained(
     return with_own_rank(rows.drop(RUN), rows.columns[-2])
 
 
-def rows_of_queries(table: Table[Any], runs: Runs, calls: Sequence[Call], queries: pl.DataFrame) -> Table[Any]:
-    """A table in memory that has all rows of some queries, and knows the largest label of the whole table if calls need it."""
+def rows_of_queries(
+    table: Table[Any], runs: Runs, calls: Sequence[Call], queries: pl.DataFrame
+) -> Table[Any]:
+    """A table in memory that has all rows of some queries, and knows the largest label of the whole
+    table if calls need it.
+    """
     if table.parts is not None:
         return table.parts.of_queries(queries)
     rows, setups = table.rows, runs.apart(table.setup, ())[0].values()
     needing = [x for x in setups if needs_largest_label(x, rows.schema, calls)]
     labels = {x.roles.score: largest_label(rows, x, calls) for x in needing}
-    rows = rows.join(queries, on=queries.columns, how="semi", nulls_equal=True, maintain_order="left")
+    rows = rows.join(
+        queries, on=queries.columns, how="semi", nulls_equal=True, maintain_order="left"
+    )
     return replace(table, rows=rows, whole=Whole(labels))
 
 

@@ -1,10 +1,12 @@
-"""Figures over all queries: means, deviations and intervals, per run and slice; at once, or part by part.
+"""Figures over all queries: means, deviations and intervals, per run and slice; at once, or part by
+part.
 
-A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean and spread), which merge
-exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the sum and the weight of its draws. Without weights,
-each query weighs 1. The number of times that a replicate draws a query is Poisson(1) distributed and derived from the
-query's id and the seed, so that it is the same in any part. A part with few different values also gives these, so that
-the interval of few queries is one that holds for few.
+A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean
+and spread), which merge exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the
+sum and the weight of its draws. Without weights, each query weighs 1. The number of times that a
+replicate draws a query is Poisson(1) distributed and derived from the query's id and the seed, so
+that it is the same in any part. A part with few different values also gives these, so that the
+interval of few queries is one that holds for few.
 """
 
 from __future__ import annotations
@@ -48,11 +50,15 @@ OF_CLICKS = {call.text: pl.Float64() for call in CLICKS}
 """The sums of clicks that estimates have beside their values."""
 
 PARTIAL = {**schema("metric"), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
-"""The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of its draws; and its different
-pairs of value and weight with their counts, null for more than `FEW`. Of estimates from clicks also `OF_CLICKS`."""
+"""The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of
+its draws; and its different pairs of value and weight with their counts, null for more than `FEW`.
+Of estimates from clicks also `OF_CLICKS`."""
 
-FIGURES = schema("metric n_queries n_clicks effective_sample_size std total interval mean ci_low ci_high")
-"""The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
+FIGURES = schema(
+    "metric n_queries n_clicks effective_sample_size std total interval mean ci_low ci_high"
+)
+"""The columns beside the slices: mean and interval last, since a wide frame prints its first and
+last columns."""
 
 OF_INTERVALS = ("ci_low", "ci_high", "interval")
 """The figures that are left out with ``ci=None``."""
@@ -60,12 +66,21 @@ OF_INTERVALS = ("ci_low", "ci_high", "interval")
 OF_ESTIMATES = ("n_clicks", "effective_sample_size")
 """The figures of estimates from clicks."""
 
-NO_INTERVALS: Mapping[str, Any] = {"ci": None, "interval": "auto", "resamples": 1, "seed": 0, "progress": False}
+NO_INTERVALS: Mapping[str, Any] = {
+    "ci": None,
+    "interval": "auto",
+    "resamples": 1,
+    "seed": 0,
+    "progress": False,
+}
 
 
 def figures_of(setup: Setup, ci: float | None) -> dict[str, pl.DataType]:
     """The columns of a summary without the slices."""
-    without = {*(OF_ESTIMATES if setup.roles.propensity is None else ()), *(OF_INTERVALS if ci is None else ())}
+    without = {
+        *(OF_ESTIMATES if setup.roles.propensity is None else ()),
+        *(OF_INTERVALS if ci is None else ()),
+    }
     return {name: dtype for name, dtype in FIGURES.items() if name not in without}
 
 
@@ -74,7 +89,8 @@ def refuse_values_of_scores(runs: Runs, calls: Sequence[Call]) -> None:
     for call in calls:
         if runs.scores and not call.of_ranking:
             raise InvalidOption(
-                f"{call.text} is the same for all runs that are columns of scores; put the runs' rows below each other, with "
+                f"{call.text} is the same for all runs that are columns of scores; put the "
+                "runs' rows below each other, with "
                 "a column that names the run: ",
                 option(run="system"),
             )
@@ -97,7 +113,8 @@ class Summary:
     weights
         The column of the queries' weights, or the metric that is a query's weight.
     resampling
-        The interval, the resamples and the seed; part by part, ``"poisson"`` is for the Poisson bootstrap also of few queries.
+        The interval, the resamples and the seed; part by part, ``"poisson"`` is for the Poisson
+        bootstrap also of few queries.
     whole
         The largest labels of the whole table, for parts of it.
     cluster
@@ -145,7 +162,18 @@ class Summary:
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
         resampling = Resampling(**{**NO_INTERVALS, **intervals})
-        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster, model_labels, wide)
+        return cls(
+            tuple(calls),
+            setup,
+            chosen,
+            slices,
+            weights,
+            resampling,
+            whole,
+            cluster,
+            model_labels,
+            wide,
+        )
 
     @property
     def slices(self) -> Mapping[str, str]:
@@ -190,13 +218,20 @@ class Summary:
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The values of each run and query, its slices and its weight."""
         rows = self.runs.judged_alike(frame, self.setup)
-        return pl.concat(self._of_run(rows, *run) for run in self.runs.apart(self.setup, ())[0].items())
+        return pl.concat(
+            self._of_run(rows, *run) for run in self.runs.apart(self.setup, ())[0].items()
+        )
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
-        query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)
+        query, largest = (
+            setup.roles.query,
+            None if self.whole is None else self.whole.get(setup.roles.score),
+        )
         weighing = weigher(self.weights, frame.schema)
         column = None if weighing else self.weights
-        slices = by_query(frame, query, self.by, column, self.cluster)  # first, as it names columns that are missing
+        slices = by_query(
+            frame, query, self.by, column, self.cluster
+        )  # first, as it names columns that are missing
         measured = dict.fromkeys([*self.calls, *weighing, *(CLICKS if self.of_clicks else ())])
         values = measure(frame, setup, *measured, largest_label=largest)
         for call in weighing:
@@ -214,22 +249,32 @@ class Summary:
             return values
         weight, (_, total, squares) = pl.col("#weight"), OF_CLICKS
         of_ratios = {
-            call.weights: weight * pl.col(total).fill_null(0.0) for call in self.calls if call.weighed == "ratio"
+            call.weights: weight * pl.col(total).fill_null(0.0)
+            for call in self.calls
+            if call.weighed == "ratio"
         }
         return values.with_columns(pl.col(total) * weight, pl.col(squares) * weight**2, **of_ratios)
 
     def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The figures without intervals, by metric and then slice."""
-        return averages(per_query, self.resampled, self.calls, [*self.slices]).rename({**self.slices})
+        return averages(per_query, self.resampled, self.calls, [*self.slices]).rename(
+            {**self.slices}
+        )
 
     def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The summary of all rows."""
         return self.table(self.per_query(frame))
 
     def table(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """The summary, from the values of all queries; each score column by itself, as if it were alone."""
+        """The summary, from the values of all queries; each score column by itself, as if it were
+        alone.
+        """
         parts = in_slices(per_query, [RUN] if self.runs.scores else [])
-        return pl.concat(map(self._of_queries, parts.values())) if parts else self._of_queries(per_query)
+        return (
+            pl.concat(map(self._of_queries, parts.values()))
+            if parts
+            else self._of_queries(per_query)
+        )
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
         resampling = self.resampling
@@ -239,10 +284,17 @@ class Summary:
         table = self._with_clicks(table, per_query, [*self.slices]).rename({**self.slices})
         if resampling.ci is not None:
             warn_of_t(table.filter(pl.col(UNITS) < FEW), resampling)
-        return table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
+        return table.select(
+            *self.slices.values(),
+            *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()),
+        )
 
-    def _with_clicks(self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-        """The table with the number of clicks and their effective sample size, from the sums of queries or parts with a key."""
+    def _with_clicks(
+        self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]
+    ) -> pl.DataFrame:
+        """The table with the number of clicks and their effective sample size, from the sums of
+        queries or parts with a key.
+        """
         if not self.of_clicks:
             return table
         n, total, squares = (pl.col(name).sum() for name in OF_CLICKS)
@@ -252,26 +304,44 @@ class Summary:
     def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
         slices = list(self.slices)
         sums = by_metric(
-            added(per_query.lazy(), self.calls, slices), [sums_of(call) for call in self.calls], self.calls, slices
+            added(per_query.lazy(), self.calls, slices),
+            [sums_of(call) for call in self.calls],
+            self.calls,
+            slices,
         )
         draws = self._draws(per_query)
-        found = draws.lazy().join(sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left")
+        found = draws.lazy().join(
+            sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left"
+        )
         columns = PARTIAL
         if self.of_clicks:
             columns = PARTIAL | OF_CLICKS
-            found = with_figures(found, per_query.lazy(), slices, {name: pl.col(name).sum() for name in OF_CLICKS})
-        found = found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in columns.items()))
+            found = with_figures(
+                found, per_query.lazy(), slices, {name: pl.col(name).sum() for name in OF_CLICKS}
+            )
+        found = found.select(
+            *slices, *(pl.col(name).cast(dtype) for name, dtype in columns.items())
+        )
         return found.collect(engine="in-memory")
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """A row per slice and metric: for each resample, the weight and the sum of its drawn queries; its different values."""
+        """A row per slice and metric: for each resample, the weight and the sum of its drawn
+        queries; its different values.
+        """
         slices = list(self.slices)
-        dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in ("metric", *LISTS)}
+        dtypes = {at: per_query.schema[at] for at in slices} | {
+            name: PARTIAL[name] for name in ("metric", *LISTS)
+        }
         found = []
         for where, queries in in_slices(per_query, slices).items():
             drawn = [x.T.tolist() for x in self._drawn(queries)]
             found += [
-                (*where, call.text, *row, *((None,) * 3 if self.cluster else _different(queries, call)))
+                (
+                    *where,
+                    call.text,
+                    *row,
+                    *((None,) * 3 if self.cluster else _different(queries, call)),
+                )
                 for call, *row in zip(self.calls, *drawn, strict=True)
             ]
         return pl.DataFrame(found, dtypes, orient="row")
@@ -279,13 +349,17 @@ class Summary:
     def _drawn(self, queries: pl.DataFrame) -> tuple[Floats, Floats]:
         """The weights and the sums of the resamples of a slice: resamples by metrics."""
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
-        weights = queries.select(pl.col(call.weights).alias(call.text) for call in self.calls).to_numpy()
+        weights = queries.select(
+            pl.col(call.weights).alias(call.text) for call in self.calls
+        ).to_numpy()
         resamples = 0 if self.resampling.ci is None else self.resampling.resamples
         ids = seeds_of(queries, self.resampled, self.resampling.seed)
         return sums_of_draws(scaled(values, self.calls), weights, ids, resamples)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Merge the figures of parts: one row per slice and metric, or the means of a slice in a row."""
+        """Merge the figures of parts: one row per slice and metric, or the means of a slice in a
+        row.
+        """
         summed = self._merged(parts)
         if not self.wide:
             return summed
@@ -294,9 +368,14 @@ class Summary:
 
     def in_columns(self, summed: pl.DataFrame) -> pl.DataFrame:
         """The means of a summary, in a column per metric instead of a row."""
-        means = {call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first() for call in self.calls}
+        means = {
+            call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first()
+            for call in self.calls
+        }
         by = [*self.slices.values()]
-        return summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+        return (
+            summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+        )
 
     def _merged(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The figures of parts, merged: one row per slice and metric."""
@@ -305,24 +384,35 @@ class Summary:
         calls = {call.text: call for call in self.calls}
         ends = [
             self._interval(calls[row["metric"]], row, found)
-            for row, found in zip(sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True)
+            for row, found in zip(
+                sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True
+            )
         ]
         names = {name: pl.col(name) for name in SUMS}
         figures = [
-            pl.when(metric=text).then(pl.struct([x.alias(name) for name, x in Mean.of(call).value(names).items()]))
+            pl.when(metric=text).then(
+                pl.struct([x.alias(name) for name, x in Mean.of(call).value(names).items()])
+            )
             for text, call in calls.items()
         ]
         return (
-            sums.with_columns(pl.DataFrame(ends, {name: FIGURES[name] for name in OF_INTERVALS}, orient="row"))
+            sums.with_columns(
+                pl.DataFrame(ends, {name: FIGURES[name] for name in OF_INTERVALS}, orient="row")
+            )
             .with_columns(pl.coalesce(figures).struct.unnest())
             .rename(dict(self.slices))
-            .select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
+            .select(
+                *self.slices.values(),
+                *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()),
+            )
         )
 
     def _interval(
         self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame
     ) -> tuple[float | None, float | None, str | None]:
-        """The interval of the mean and its kind; none for fewer than two values, or without a weight."""
+        """The interval of the mean and its kind; none for fewer than two values, or without a
+        weight.
+        """
         ci = self.resampling.ci
         if ci is None or sums["n"] < 2 or not sums["weight"]:
             return None, None, None
@@ -332,20 +422,30 @@ class Summary:
                 return low, high, kind
         weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
         means = means_of_draws(weights, totals, sums["least"], sums["greatest"])
-        low, high = np.quantile(unscaled(means[:, None], [call])[:, 0], [(1 - ci) / 2, (1 + ci) / 2])
+        low, high = np.quantile(
+            unscaled(means[:, None], [call])[:, 0], [(1 - ci) / 2, (1 + ci) / 2]
+        )
         return float(low), float(high), "poisson"
 
-    def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
+    def _of_values(
+        self, call: Call, parts: pl.DataFrame
+    ) -> tuple[float | None, float | None, str | None]:
         """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
         names = ("values", "weights", "counts")
         different = exploded(parts.select(names), *names).drop_nulls().sort(pl.all())
-        if different.select("values", "weights").n_unique() > FEW:  # however many of them a part has
+        if (
+            different.select("values", "weights").n_unique() > FEW
+        ):  # however many of them a part has
             return None, None, "bca"
         counts = different["counts"].to_numpy().astype(int)
-        values, weights = (np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights"))
+        values, weights = (
+            np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights")
+        )
         resampling, progress = replace(self.resampling, interval="auto"), Progress("", False)
         within = limits(values[:, None], [call])
-        low, high, (kind,) = resampling.intervals(scaled(values[:, None], [call]), weights, within, progress)
+        low, high, (kind,) = resampling.intervals(
+            scaled(values[:, None], [call]), weights, within, progress
+        )
         ends = unscaled(np.stack([low, high]), [call])[:, 0]
         return (None, None, None) if kind is None else (float(ends[0]), float(ends[1]), kind)
 
@@ -360,12 +460,15 @@ def weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
         return []  # a column that is missing
     if len(calls) > 1 or (calls[0].bounds[0] or 0) < 0 or calls[0].bounds[0] is None:
         raise InvalidOption(
-            option(weights=weights), ": a weight is one number from 0 on; name a column or such a metric"
+            option(weights=weights),
+            ": a weight is one number from 0 on; name a column or such a metric",
         )
     return calls
 
 
-def means_of(setup: Setup, whole: Mapping[str, float] | None, *metrics: Request, **options: Any) -> Summary:
+def means_of(
+    setup: Setup, whole: Mapping[str, float] | None, *metrics: Request, **options: Any
+) -> Summary:
     """The summary whose means are a row with a column per metric."""
     return Summary.of(setup, whole, *metrics, **options, wide=True)
 
@@ -377,26 +480,27 @@ def mean(
     weights: Column | None = None,
     **options: Unpack[SlicesOfRuns],
 ) -> pl.DataFrame:
-    """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
+    """The mean of each metric over the queries, as papers print it: one row, or one per run and
+    slice.
 
     Parameters
     ----------
     *metrics
         Texts, functions, values and expressions, as for :meth:`evaluate`.
     by
-        The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
-        columns, such as that of the runs.
+        The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one
+        of the query columns, such as that of the runs.
     weights
-        The column of the queries' weights, or a metric, as for :meth:`summarize`. The mean of ``auc`` with
-        ``weights="num_ret"``, the number of candidates, is called GAUC.
+        The column of the queries' weights, or a metric, as for :meth:`summarize`. The mean of
+        ``auc`` with ``weights="num_ret"``, the number of candidates, is called GAUC.
 
     Returns
     -------
-    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns, then one
-    Float64 column per metric, in the order given: the mean over the
-    queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret``
-    the sum, as trec_eval prints them; null if no query has a value. An eager frame gives slices in the order of their
-    first rows.
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the
+    slice's columns, then one Float64 column per metric, in the order given: the mean over the
+    queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts
+    such as ``num_ret`` the sum, as trec_eval prints them; null if no query has a value. An eager
+    frame gives slices in the order of their first rows.
 
     Raises
     ------
@@ -432,7 +536,8 @@ def averages(
     slices: Sequence[str],
     resampling: Resampling | None = None,
 ) -> pl.DataFrame:
-    """The figures of the metrics over the queries, by metric and then slice, with intervals if there is a resampling.
+    """The figures of the metrics over the queries, by metric and then slice, with intervals if
+    there is a resampling.
 
     `resampled` are the columns that name what is resampled: queries, or clusters of them.
     """
@@ -456,6 +561,10 @@ def with_figures(
 
 def _different(queries: pl.DataFrame, call: Call) -> tuple[list[float] | None, ...]:
     """The different pairs of value and weight, and the counts of both; None for more than `FEW`."""
-    there = queries.select(values=call.text, weights=call.weights).drop_nulls().filter(pl.col("weights") > 0)
+    there = (
+        queries.select(values=call.text, weights=call.weights)
+        .drop_nulls()
+        .filter(pl.col("weights") > 0)
+    )
     found = there.cast(pl.Float64).group_by(pl.all()).agg(counts=pl.len())
     return tuple(x.to_list() if len(x) <= FEW else None for x in found)

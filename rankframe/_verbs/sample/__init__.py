@@ -1,1 +1,3 @@
-"""Samples of values per query: the rows of several runs, slices and weights of queries, judged queries, and settings of intervals."""
+"""Samples of values per query: the rows of several runs, slices and weights of queries, judged
+queries, and settings of intervals.
+"""

@@ -1,4 +1,6 @@
-"""The rows of several runs as entries: a document in the ranking of a query by a run, with its rank and its score."""
+"""The rows of several runs as entries: a document in the ranking of a query by a run, with its rank
+and its score.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,14 @@ class Entries:
     Attributes
     ----------
     documents
-        A row per document of a query, in the order of first appearance: its query, its id and its label, if it has them; of a part
-        of a table also the column `ROW`.
+        A row per document of a query, in the order of first appearance: its query, its id and its
+        label, if it has them; of a part of a table also the column `ROW`.
     query
         The number of each document's query.
     rows
-        A row per document and ranking that has it: the numbers of the document (``#document``), of the run (``#run``) and
-        of the ranking (``#list``), the rank, the score, and the number of documents of the query (``#candidates``).
+        A row per document and ranking that has it: the numbers of the document (``#document``), of
+        the run (``#run``) and of the ranking (``#list``), the rank, the score, and the number of
+        documents of the query (``#candidates``).
     n_runs
         The number of runs.
     """
@@ -44,44 +47,65 @@ class Entries:
 
 
 def entries_of(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], *, depth: int | None, absent: bool
+    frame: pl.DataFrame,
+    setup: Setup,
+    runs: Runs,
+    names: Sequence[str],
+    *,
+    depth: int | None,
+    absent: bool,
 ) -> Entries:
     """The entries of the runs called `names`, each ranking cut at `depth`.
 
-    With `absent`, the rows also hold each document that another ranking of the query has, without rank and score.
+    With `absent`, the rows also hold each document that another ranking of the query has, without
+    rank and score.
     """
     runs.require(frame, setup)
     of_query = runs.queries(setup)
     if runs.column is None:
-        documents, number, rows = frame, np.arange(frame.height, dtype=np.int64), _of_columns(frame, of_query, runs)
+        documents, number, rows = (
+            frame,
+            np.arange(frame.height, dtype=np.int64),
+            _of_columns(frame, of_query, runs),
+        )
     else:
         documents, number, rows = _of_names(frame, of_query, runs, names)
     query = numbered(documents.select(of_query.roles.query)).number.astype(np.int64)
     document, run = number[_whole(rows["#row of table"])], _whole(rows["#run"])
-    rows = rows.with_columns(_numbers("#document", document), _numbers("#list", query[document] * len(names) + run))
+    rows = rows.with_columns(
+        _numbers("#document", document), _numbers("#list", query[document] * len(names) + run)
+    )
     rows = _ranked(rows, setup, depth)
     if absent:
         rows = _with_absent(rows, query, len(names))
     kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label, ROW]
-    documents = documents.select(name for name in kept if name is not None and name in documents.columns)
+    documents = documents.select(
+        name for name in kept if name is not None and name in documents.columns
+    )
     return Entries(documents, query, rows.lazy(), len(names))
 
 
 @dataclass(frozen=True)
 class NamesInPart:
-    """The names of the runs in a part of a table whose column names them, each with its first place in an ordered table."""
+    """The names of the runs in a part of a table whose column names them, each with its first place
+    in an ordered table.
+    """
 
     runs: Runs
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         self.runs.require(part.rows, part.setup)
         places = pl.lit(0) if part.places is None else pl.lit(part.places)
-        rows = part.rows.select(pl.col(*self.runs.key).cast(pl.String).alias(RUN), places.alias("#place"))
+        rows = part.rows.select(
+            pl.col(*self.runs.key).cast(pl.String).alias(RUN), places.alias("#place")
+        )
         return rows.group_by(RUN, maintain_order=True).agg(pl.col("#place").min())
 
 
 def names_of_runs(table: Table[Any], runs: Runs) -> list[str]:
-    """The names of the runs: score columns as they are named, or the values of a column in the order of the table."""
+    """The names of the runs: score columns as they are named, or the values of a column in the
+    order of the table.
+    """
     if runs.column is None:
         runs.require(table.rows, table.setup)
         return list(runs.scores)
@@ -93,12 +117,21 @@ def names_of_runs(table: Table[Any], runs: Runs) -> list[str]:
 def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:
     """All documents with their scores in a run, ``#score``, and the setup to measure them.
 
-    Unless ties are expected, the score is -rank, since the tie rule may use the order of the caller's rows.
+    Unless ties are expected, the score is -rank, since the tie rule may use the order of the
+    caller's rows.
     """
     score = pl.col("#score") if setup.policies.tie_rule.averages else -pl.col("#rank")
-    rows = entries.rows.filter(pl.col("#run") == run).select("#document", score.alias("#score")).collect()
-    documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
-    table = documents.join(rows, on="#document", how="left", maintain_order="left").drop("#document")
+    rows = (
+        entries.rows.filter(pl.col("#run") == run)
+        .select("#document", score.alias("#score"))
+        .collect()
+    )
+    documents = entries.documents.with_row_index("#document").with_columns(
+        pl.col("#document").cast(pl.Int64)
+    )
+    table = documents.join(rows, on="#document", how="left", maintain_order="left").drop(
+        "#document"
+    )
     return table, setup.changed(score="#score", ascending=False, scores="as_given")
 
 
@@ -128,7 +161,10 @@ def _of_names(
     """The documents, the number of the document of each row, and the rows with a score."""
     column, doc = str(runs.column), setup.roles.doc_in(frame.columns)
     if doc is None:
-        says = "documents of several runs are the same if they have the same id, and the table has no document column"
+        says = (
+            "documents of several runs are the same if they have the same id, and the table has "
+            "no document column"
+        )
         raise InvalidOption(f"{says}; say ", on(doc=...))
     of_run = setup.changed(query=(column, *setup.roles.query))
     table = Columns.of(of_run, frame.schema, label=False)
@@ -136,23 +172,32 @@ def _of_names(
     if names:
         run = pl.col(column).cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.Int64)
     found = numbered(frame.select(*setup.roles.query, doc))
-    numbers = frame.select(pl.Series(found.number, dtype=pl.Int64) * (len(names) + 1) + run.fill_null(len(names)))
+    numbers = frame.select(
+        pl.Series(found.number, dtype=pl.Int64) * (len(names) + 1) + run.fill_null(len(names))
+    )
     repeats = numbers.to_series().n_unique() < frame.height
     refuse_faults(frame, of_run, table, label=False, documents=repeats)
     documents = frame[pl.Series(found.first)]
     if setup.roles.label in frame.columns:
-        documents = documents.with_columns(_labels(frame, setup, found.number, documents[setup.roles.label]))
+        documents = documents.with_columns(
+            _labels(frame, setup, found.number, documents[setup.roles.label])
+        )
     return documents, found.number.astype("int64"), _columns(frame, table, run)
 
 
 def _labels(
-    frame: pl.DataFrame, setup: Setup, number: np.ndarray[Any, np.dtype[np.integer[Any]]], first: pl.Series
+    frame: pl.DataFrame,
+    setup: Setup,
+    number: np.ndarray[Any, np.dtype[np.integer[Any]]],
+    first: pl.Series,
 ) -> pl.Series:
     """The label of each document; refused if runs give it different ones."""
     label = frame[setup.roles.label]
     if label.equals(first[pl.Series(number)]):
         return first
-    of_each = pl.DataFrame({"document": number, "label": label}).group_by("document", maintain_order=True)
+    of_each = pl.DataFrame({"document": number, "label": label}).group_by(
+        "document", maintain_order=True
+    )
     found = of_each.agg(pl.col("label").max(), least=pl.col("label").min())
     unlike = found.filter(pl.col("label") != pl.col("least"))
     if unlike.height:
@@ -165,7 +210,9 @@ def _labels(
 
 
 def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
-    """The columns that ranking reads, and the number of the row; documents without a score are left out."""
+    """The columns that ranking reads, and the number of the row; documents without a score are left
+    out.
+    """
     setup = table.setup
     score = pl.col(setup.roles.score)
     dtype = frame.schema[setup.roles.score]
@@ -182,7 +229,9 @@ def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
-    """The rows with their ranks, in rank order, so that sums do not depend on the order of the table; cut at the depth."""
+    """The rows with their ranks, in rank order, so that sums do not depend on the order of the
+    table; cut at the depth.
+    """
     refuse_shared_ranks(setup, "fusion")
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
@@ -190,19 +239,27 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
     order = in_rank_order(rows, Columns.of(setup, rows.schema, label=False))
     found = order.rows().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank"))
     found = found if depth is None else found.filter(pl.col("#rank") <= depth)
-    ranked = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))[found["#row"]]
+    ranked = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))[
+        found["#row"]
+    ]
     return ranked.with_columns(found["#rank"])
 
 
 def _with_absent(rows: pl.DataFrame, query: Integers, n_runs: int) -> pl.DataFrame:
-    """The rows, and a row for each document that a ranking lacks but another ranking of the query has."""
+    """The rows, and a row for each document that a ranking lacks but another ranking of the query
+    has.
+    """
     own, listed = _whole(rows["#document"]), np.zeros(len(query), dtype=bool)
     listed[own] = True
     lacking = np.repeat(listed, n_runs)
     lacking[own * n_runs + _whole(rows["#run"])] = False
     document, run = np.divmod(np.flatnonzero(lacking), max(n_runs, 1))
     lists = query[document] * n_runs + run
-    absent = pl.DataFrame([_numbers("#document", document), _numbers("#run", run), _numbers("#list", lists)])
-    candidates = np.bincount(query[listed], minlength=int(query.max(initial=-1)) + 1).astype(np.float64)
+    absent = pl.DataFrame(
+        [_numbers("#document", document), _numbers("#run", run), _numbers("#list", lists)]
+    )
+    candidates = np.bincount(query[listed], minlength=int(query.max(initial=-1)) + 1).astype(
+        np.float64
+    )
     of_each = candidates[query[np.concatenate([own, document])]]
     return pl.concat([rows, absent], how="diagonal").with_columns(pl.Series("#candidates", of_each))

@@ -1,4 +1,6 @@
-"""Slices of the queries: their columns by the plan's own names, and one row per query with its slices, weight and cluster."""
+"""Slices of the queries: their columns by the plan's own names, and one row per query with its
+slices, weight and cluster.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,17 @@ def in_slices(rows: pl.DataFrame, slices: Sequence[str]) -> dict[tuple[Any, ...]
 
 
 def table_of(
-    rows: Sequence[tuple[object, ...]], by: Sequence[str], schema: Mapping[str, pl.DataType], columns: Mapping[str, Any]
+    rows: Sequence[tuple[object, ...]],
+    by: Sequence[str],
+    schema: Mapping[str, pl.DataType],
+    columns: Mapping[str, Any],
 ) -> pl.DataFrame:
     """A table of rows, each with the values of its slice first; null for NaN."""
     slices = {name: schema[at] for name, at in zip(by, keys(by), strict=True)}
     numbers = pl.col(name for name, dtype in columns.items() if dtype == pl.Float64)
-    return pl.DataFrame(rows, {**slices, **columns}, orient="row").with_columns(numbers.fill_nan(None))
+    return pl.DataFrame(rows, {**slices, **columns}, orient="row").with_columns(
+        numbers.fill_nan(None)
+    )
 
 
 class Sliced:
@@ -54,9 +61,14 @@ class Sliced:
 
 
 def by_query(
-    frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weights: str | None, cluster: str | None = None
+    frame: pl.DataFrame,
+    query: Sequence[str],
+    by: Sequence[str],
+    weights: str | None,
+    cluster: str | None = None,
 ) -> pl.LazyFrame:
-    """One row per query: the query, its slices, weight and cluster; a query with several values of one is an error.
+    """One row per query: the query, its slices, weight and cluster; a query with several values of
+    one is an error.
 
     A query without a cluster is one of its own.
 
@@ -82,12 +94,17 @@ def by_query(
         *([] if weights is None else [one[weights].first().alias("#weight")]),
         *([] if cluster is None else [one[cluster].first().cast(pl.String).alias(CLUSTER)]),
     )
-    several = "a query has several values of {!r}; name a column that has one value in all rows of a query"
+    several = (
+        "a query has several values of {!r}; name a column that has one value in all rows of a "
+        "query"
+    )
     faults = [(pl.col(f"#different {name}") > 1, several.format(name)) for name in one]
     weight = pl.lit(1.0)
     if weights is not None:
         weight = pl.col("#weight").cast(pl.Float64)
         faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is {NO_WEIGHT}"))
     weight = pl.coalesce(failing(faults), weight) if faults else weight
-    clusters = [] if cluster is None else [pl.coalesce(CLUSTER, "\0" + as_text(query)).alias(CLUSTER)]
+    clusters = (
+        [] if cluster is None else [pl.coalesce(CLUSTER, "\0" + as_text(query)).alias(CLUSTER)]
+    )
     return found.select(*query, *keys(by), weight.alias("#weight"), *clusters)

@@ -1,4 +1,6 @@
-"""How much of each run is judged, and how many documents it holds: what a comparison of unequal runs says of them."""
+"""How much of each run is judged, and how many documents it holds: what a comparison of unequal
+runs says of them.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,13 @@ NAMED = 4
 """The most runs whose figures a sentence names; of more it says the least and the greatest."""
 
 DOCUMENTS = "documents per query"
-"""The name of this figure in the settings of a result; that of the other is that of a metric, as ``judged@10``."""
+"""The name of this figure in the settings of a result; that of the other is that of a metric, as
+``judged@10``."""
 
 
 IRRELEVANT, MISSED = "#judged irrelevant", "#not retrieved"
-"""The columns that say whether the rows of a part list irrelevant documents, and documents that were not retrieved."""
+"""The columns that say whether the rows of a part list irrelevant documents, and documents that
+were not retrieved."""
 
 # figures of the plan, which no tool has: they read no labels, so that no policy makes them null
 SHARE = Metric("#judged", judged_share, labels=False, from_clicks="same")
@@ -65,8 +69,9 @@ class RunSizes:
     queries
         The number of queries of the run that has the most.
     shares
-        The share of the first `k` documents that are judged, over the queries that have documents; empty if labels do not
-        count, or if judgments list relevant documents only, of which a better run has more.
+        The share of the first `k` documents that are judged, over the queries that have documents;
+        empty if labels do not count, or if judgments list relevant documents only, of which a
+        better run has more.
     cutoffs
         The cutoff of each metric by its text; ``None`` for a metric that reads whole rankings.
     missed
@@ -84,11 +89,15 @@ class RunSizes:
 
     @classmethod
     def of(cls, found: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> RunSizes:
-        """Those of runs whose values `found` has the columns of `size_calls`, and the facts of their rows."""
+        """Those of runs whose values `found` has the columns of `size_calls`, and the facts of
+        their rows.
+        """
         documents = pl.col(HELD.text)
         with_any = documents.filter(documents > 0)
         of_runs = found.group_by(RUN, maintain_order=True)
-        counted = of_runs.agg(with_any.mean().fill_null(0.0), most=documents.max(), queries=pl.len())
+        counted = of_runs.agg(
+            with_any.mean().fill_null(0.0), most=documents.max(), queries=pl.len()
+        )
         most: Any = counted["most"].max()
         queries: Any = counted["queries"].max()
         share, shares = share_of(calls).text, {}
@@ -109,24 +118,31 @@ class RunSizes:
 
     @property
     def settings(self) -> dict[str, object]:
-        """The figures as a result records them, with the metrics that ask for more documents than any query has."""
+        """The figures as a result records them, with the metrics that ask for more documents than
+        any query has.
+        """
         shares = {f"judged@{self.k}": self.shares} if self.shares else {}
         return {"run_sizes": {**shares, DOCUMENTS: self.documents}, "deeper_than_runs": self.deeper}
 
     @property
     def deeper(self) -> dict[str, int]:
-        """The metrics whose cutoff is beyond the documents of every query, though some were missed; with their most."""
+        """The metrics whose cutoff is beyond the documents of every query, though some were missed;
+        with their most.
+        """
         beyond = [text for text, k in self.cutoffs.items() if k is not None and k > self.most > 0]
         return dict.fromkeys(beyond, self.most) if self.missed else {}
 
     def warn(self) -> None:
-        """Warn where one run is judged, or goes, twice as deep as another, and of metrics twice as deep as the runs."""
+        """Warn where one run is judged, or goes, twice as deep as another, and of metrics twice as
+        deep as the runs.
+        """
         if self.queries < FEWEST_QUERIES:
             return
         least, most = ends_of(self.shares)
         if most >= FAR_APART * least and differ_in_judgments(self.shares):
             warn(
-                f"judged@{self.k} is {in_words(self.shares, '.2f')}, and unjudged documents count as not relevant; judge those "
+                f"judged@{self.k} is {in_words(self.shares, '.2f')}, and unjudged documents "
+                "count as not relevant; judge those "
                 "that ",
                 Advice("collection.pool", {"depth": self.k, **self._named}),
                 " lists",
@@ -136,14 +152,18 @@ class RunSizes:
         beyond = [text for text, k in self.cutoffs.items() if k is None or k > least]
         if least and most >= FAR_APART * least and beyond:
             warn(
-                f"runs hold {in_words(self.documents, '.4g')} documents per query, and {beyond[0]} counts what longer "
+                f"runs hold {in_words(self.documents, '.4g')} documents per query, and "
+                f"{beyond[0]} counts what longer "
                 "ones find below; cut all alike, ",
                 on(depth=max(int(least), 1)),
                 kind="runs of unequal depth",
             )
-        elif far := [text for text in self.deeper if (self.cutoffs[text] or 0) >= FAR_APART * self.most]:
+        elif far := [
+            text for text in self.deeper if (self.cutoffs[text] or 0) >= FAR_APART * self.most
+        ]:
             warn(
-                f"{far[0]} of runs that hold {at_most(self.most)}: documents below that rank were not retrieved, and count "
+                f"{far[0]} of runs that hold {at_most(self.most)}: documents below that rank "
+                "were not retrieved, and count "
                 f"as missed; compare a metric at {self.most:,} or less, or deeper runs",
                 kind="metric deeper than the runs",
             )
@@ -157,7 +177,9 @@ class RunSizes:
 
 
 def size_calls(setup: Setup, calls: Sequence[Call]) -> list[Call]:
-    """What to evaluate together with the metrics, so that `RunSizes.of` knows the runs; nothing for values of rows."""
+    """What to evaluate together with the metrics, so that `RunSizes.of` knows the runs; nothing for
+    values of rows.
+    """
     ranked = [call for call in calls if _ranks_documents(call)]
     if not ranked or setup.policies.unjudged == "drop":  # then runs hold judged documents only
         return []
@@ -173,7 +195,11 @@ def share_of(calls: Sequence[Call]) -> Call:
 
 def cutoff_of(calls: Sequence[Call]) -> int:
     """The cutoff that the metrics share, or the usual one."""
-    cutoffs = {int(k) for call in calls if _ranks_documents(call) and (k := call.arguments.get("k")) is not None}
+    cutoffs = {
+        int(k)
+        for call in calls
+        if _ranks_documents(call) and (k := call.arguments.get("k")) is not None
+    }
     return cutoffs.pop() if len(cutoffs) == 1 else USUAL_CUTOFF
 
 
@@ -182,7 +208,9 @@ def _ranks_documents(call: Call) -> bool:
 
 
 def with_facts(found: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
-    """The values of a part's runs with the columns of `size_calls`, and what `RunSizes` asks of its rows."""
+    """The values of a part's runs with the columns of `size_calls`, and what `RunSizes` asks of its
+    rows.
+    """
     labels = any(name.startswith(SHARE.name) for name in found.columns)
     irrelevant = labels and _lists_irrelevant(frame, setup)
     missed = any(frame[score].has_nulls() for score in runs.scores or (setup.roles.score,))
@@ -190,7 +218,9 @@ def with_facts(found: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Run
 
 
 def _lists_irrelevant(frame: pl.DataFrame, setup: Setup) -> bool:
-    """Whether judgments hold documents that are not relevant; without them the judged documents are the relevant ones."""
+    """Whether judgments hold documents that are not relevant; without them the judged documents are
+    the relevant ones.
+    """
     label = pl.col(setup.roles.label).cast(pl.Float64)
     irrelevant = (label >= 0) & (label < setup.policies.relevant)
     return bool(frame.select(irrelevant.any()).item())
@@ -214,7 +244,9 @@ def differ_in_depth(figures: OfRuns) -> bool:
 
 
 def unequal(settings: Mapping[str, Any]) -> list[str]:
-    """The sentences of a result's settings on runs that are judged or cut unequally; none if they are alike."""
+    """The sentences of a result's settings on runs that are judged or cut unequally; none if they
+    are alike.
+    """
     parts = []
     for name, figures in settings.get("run_sizes", {}).items():
         if name == DOCUMENTS and differ_in_depth(figures):
@@ -238,6 +270,9 @@ def in_words(figures: OfRuns, digits: str) -> str:
     """The figure of each run with its name; of many runs, the least and the greatest."""
     if len(figures) > NAMED:
         low, high = (pick(figures, key=figures.__getitem__) for pick in (min, max))
-        return f"{figures[low]:{digits}} ({low}) to {figures[high]:{digits}} ({high}) of {len(figures):,} runs"
+        return (
+            f"{figures[low]:{digits}} ({low}) to {figures[high]:{digits}} ({high}) of "
+            f"{len(figures):,} runs"
+        )
     *first, last = (f"{figure:{digits}} ({run})" for run, figure in figures.items())
     return f"{', '.join(first)} and {last}" if first else last
