@@ -9,8 +9,9 @@ __all__ = ["Bar"]
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure and its bar: at most that many times the unit, or at least.
+    """A figure by the clock and its bar: at most that many times the unit, or at least.
 
+    `processor` is the same ratio of processor times, where both were measured in one process.
     `known` is what was measured at the guard's size where the bar is missed (docs/performance.md
     has more): a guard is to see what gets worse, and not to be silenced.
     """
@@ -21,6 +22,7 @@ class Bar:
     unit: str = "bare sorts"
     at_most: bool = True
     known: float | None = None
+    processor: float | None = None
 
     @property
     def excess(self) -> float:
@@ -35,7 +37,7 @@ class Bar:
 
     def line(self) -> str:
         verdict = "holds" if self.holds else "beyond twice" if self.excess > 2 else "does not hold"
-        return (
-            f"{self.name:62}{self.figure:9.2f}{'  <=' if self.at_most else '  >='}{self.bar:6.2f} "
-            f"{self.unit:18} {verdict}"
-        )
+        sign = "<=" if self.at_most else ">="
+        processor = "" if self.processor is None else f"{self.processor:.2f}"
+        figures = f"{self.figure:7.2f}{processor:>7}  {sign}{self.bar:5.2f}"
+        return f"{self.name:66}{figures} {self.unit:20} {verdict}"

@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 from shapes import Shape
 from timing import interleaved
-from tool import TEN
+from tools import TEN
 
 import rankframe as rf
 

@@ -46,12 +46,14 @@ WINDOWS = """
         coalesce(
             sum(CASE WHEN place <= 10 THEN label / log2(place + 1) END)
             / nullif(sum(CASE WHEN best <= 10 THEN label / log2(best + 1) END), 0), 0) AS ndcg,
-        coalesce(sum(CASE WHEN label >= 1 THEN hits / place END) / nullif(count_if(label >= 1), 0), 0) AS map
+        coalesce(sum(CASE WHEN label >= 1 THEN hits / place END) / nullif(count_if(label >= 1), 0),
+        0) AS map
     FROM (
         SELECT query_id, label,
             row_number() OVER (PARTITION BY query_id ORDER BY score DESC, doc_id DESC) AS place,
             count_if(label >= 1) OVER (
-                PARTITION BY query_id ORDER BY score DESC, doc_id DESC ROWS UNBOUNDED PRECEDING) AS hits,
+                PARTITION BY query_id ORDER BY score DESC, doc_id DESC ROWS UNBOUNDED PRECEDING) AS
+                hits,
             row_number() OVER (PARTITION BY query_id ORDER BY label DESC) AS best
         FROM judged)
     GROUP BY query_id

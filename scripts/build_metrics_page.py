@@ -30,7 +30,8 @@ HEAD = """\
 
 <!-- Made by scripts/build_metrics_page.py. -->
 
-Every metric by its text name. Each name links to the formula, method, range, options, names in other tools and source.
+Every metric by its text name. Each name links to the formula, method, range, options, names in
+other tools and source.
 
 ```python
 df.rank.evaluate("ndcg@10", "map", "rr(relevant=2)")  # a column each; options in brackets, the cutoff after @
@@ -40,7 +41,8 @@ df.rank.metrics.rbp(p=0.95, k=20)  # the same metrics as methods, with typed opt
 CONTENTS
 
 Values that no ranking made, such as the faithfulness of an answer, are [asked for in the same
-way](decisions.md#values-that-no-ranking-made): `rf.value("faithfulness", bounds=(0, 1))`, as text `"value:faithfulness"`.
+way](decisions.md#values-that-no-ranking-made): `rf.value("faithfulness", bounds=(0, 1))`, as text
+`"value:faithfulness"`.
 
 The formulas give the value for one query, with the default options:
 
@@ -55,9 +57,10 @@ The formulas give the value for one query, with the default options:
 | $\\nu_i$ | the novelty of rank $i$, $\\sum_s r_{s,i} (1 - \\alpha)^{h_{s,i-1}}$ |
 | $[x]$ | 1 if $x$ holds, else 0 |
 
-Below each formula is the code that computes it: a function that takes the ranking `r` of a query and returns a Polars
-expression. `r.total(x, k)` is the sum of `x` over the ranks down to `k`; `r.relevant`, `r.hits` and `r.n_relevant` are $r_i$,
-$h_i$ and $R$; [Metrics of your own](api/formulas.md) describes all of them.
+Below each formula is the code that computes it: a function that takes the ranking `r` of a query
+and returns a Polars expression. `r.total(x, k)` is the sum of `x` over the ranks down to `k`;
+`r.relevant`, `r.hits` and `r.n_relevant` are $r_i$, $h_i$ and $R$; [Metrics of your
+own](api/formulas.md) describes all of them.
 
 ```{toctree}
 :hidden:
@@ -83,21 +86,22 @@ NAMES_HEAD = """\
 
 <!-- Made by scripts/build_metrics_page.py. -->
 
-The names of each metric in other tools. `evaluate` and every other method accept these texts, in upper or lower case; result
-columns have the name on the right.
+The names of each metric in other tools. `evaluate` and every other method accept these texts, in
+upper or lower case; result columns have the name on the right.
 
 ```python
 df.rank.evaluate("ndcg_cut_10", "Success@5", "mrr", "map-l2")  # columns ndcg@10, hit_rate@5, rr, map(relevant=2)
 ```
 
-A name that only one tool has stands for the metric with the options of that tool; policies, such as the rule for tied documents,
-are those of the table, and `on(convention="catboost")` sets them. The names of columns that `on(names="flat")` writes are read,
-too: `rbp_p_0_95` is `rbp(p=0.95)`. XGBoost's minus after a cutoff counts a query without a relevant document 0, which is the
-default; under `on(convention="xgboost")` also say `no_relevant="zero"`.
+A name that only one tool has stands for the metric with the options of that tool; policies, such as
+the rule for tied documents, are those of the table, and `on(convention="catboost")` sets them. The
+names of columns that `on(names="flat")` writes are read, too: `rbp_p_0_95` is `rbp(p=0.95)`.
+XGBoost's minus after a cutoff counts a query without a relevant document 0, which is the default;
+under `on(convention="xgboost")` also say `no_relevant="zero"`.
 
 A name that means different metrics in different tools, or whose number in a tool is another
-one than the metric's, is an error, and the error names the metrics. It is an error in any case of letters, or, if it has capitals
-in this table, as it is written here:
+one than the metric's, is an error, and the error names the metrics. It is an error in any case of
+letters, or, if it has capitals in this table, as it is written here:
 
 UNCLEAR
 """
@@ -145,8 +149,9 @@ SPELLINGS = {
 POLICIES_HEAD = """\
 ## Policies
 
-The policies of `on`. Each is also an option of the command line. [What the numbers mean](semantics.md) explains them.
-`ascending`, `unjudged_labels` and `collection_size` describe the data, and no tool's convention changes them.
+The policies of `on`. Each is also an option of the command line. [What the numbers
+mean](semantics.md) explains them. `ascending`, `unjudged_labels` and `collection_size` describe the
+data, and no tool's convention changes them.
 """
 
 IN_CALLS = {
@@ -168,8 +173,9 @@ WITHOUT_DEFAULT = {"group": "F", "recall": "0.5", "multiple": "2"}
 COUNTING = """\
 ## How each tool counts
 
-`on(convention="lightgbm")` sets a whole row of this table. Settings of a single metric are its defaults: your own options
-replace them. Each metric's section in [Metrics](metrics.md) lists the tools that have the metric.
+`on(convention="lightgbm")` sets a whole row of this table. Settings of a single metric are its
+defaults: your own options replace them. Each metric's section in [Metrics](metrics.md) lists the
+tools that have the metric.
 """
 
 

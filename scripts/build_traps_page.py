@@ -20,9 +20,9 @@ HEAD = """\
 
 <!-- Made by scripts/build_traps_page.py. -->
 
-A join, a fill, a threshold or a filter can turn a good table into one that gives a plausible wrong number. Each trap here
-has the habit, the number that it gives, what rankframe says, and the call to write instead. The warnings are
-`RankframeWarning`; to let a job fail on them, write:
+A join, a fill, a threshold or a filter can turn a good table into one that gives a plausible wrong
+number. Each trap here has the habit, the number that it gives, what rankframe says, and the call to
+write instead. The warnings are `RankframeWarning`; to let a job fail on them, write:
 
 ```python
 import warnings

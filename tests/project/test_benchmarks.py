@@ -21,11 +21,9 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import bars
 import suite
 import timing
-from chart import draw
-from competitors import COMPETITORS, rankframe
 from shapes import SHAPES, Shape
-from ten import TEN
-from tool import Disagreement, check
+from suite import draw
+from tools import COMPETITORS, TEN, Disagreement, check, rankframe
 
 from tests.support.each import each
 from tests.support.tables import BY_CHANCE
@@ -195,22 +193,33 @@ class Once(bars.Bench):
     """Each call once, however many rounds its bar asks for."""
 
     def __init__(self) -> None:
-        super().__init__(queries=10, rounds=1, take=lambda seconds: seconds.least)
+        super().__init__(queries=10, rounds=1)
 
-    def seconds(self, calls: Any, rounds: int | None = None) -> dict[str, float]:
-        return super().seconds(calls, 1)
+    def times(self, calls: Any, rounds: int | None = None) -> dict[str, bars.Took]:
+        return super().times(calls, 1)
 
 
 def test_every_bar_is_measured() -> None:
     bench = Once()
-    groups = (bars.of_ten_metrics, bars.of_lazy, bars.of_hand, bars.of_one_metric, bars.of_a_small_table)
-    found = bars.judged(groups, bench)
-    assert len(found) == 14 + 6 + 8 + 2 + 2
+    counts = {
+        bars.of_ten_metrics: 20,
+        bars.of_kinds: 5,
+        bars.of_lazy: 6,
+        bars.of_hand: 8,
+        bars.of_one_metric: 2,
+        bars.of_a_small_table: 4,
+        bars.of_judge: 2,
+        bars.of_dictionaries: 2,
+        bars.of_shapes: 14,
+    }
+    found = bars.judged([*counts], bench)
+    assert len(found) == sum(counts.values())
+    assert all(bar.processor is not None for bar in found)
     assert all(bar.figure > 0 for bar in found)
 
 
 def test_the_bars_of_large_tables_are_measured() -> None:
-    bench = bars.Bench(queries=10, rounds=1, take=lambda seconds: seconds.least)
+    bench = bars.Bench(queries=10, rounds=1)
     found = [*bars.of_lazy_shapes(bench, {"one query": Shape(1, 50), "pairs": Shape(20, 2)})]
     found += bars.of_hand_at_ten_million(bench, queries=10)
     assert len(found) == 2 * 3 + 8
@@ -220,7 +229,7 @@ def test_the_bars_of_large_tables_are_measured() -> None:
 
 def test_nothing_is_timed_beside_polars_by_hand_that_gives_other_values(monkeypatch: Any) -> None:
     monkeypatch.setattr(bars, "BY_HAND", [wrong(lambda f: f.with_columns(pl.col("ndcg@10") + 1e-6), "Polars windows")])
-    bench = bars.Bench(queries=10, rounds=1, take=lambda seconds: seconds.least)
+    bench = bars.Bench(queries=10, rounds=1)
     with pytest.raises(Disagreement, match="by Polars windows"):
         [*bars.of_hand(bench)]
 
@@ -255,9 +264,9 @@ def test_the_parquet_file_of_a_table_has_its_rows_and_goes_away_with_it() -> Non
 
 
 def test_growth_is_the_slope_of_the_logarithms(monkeypatch: Any) -> None:
-    bench = bars.Bench(queries=10, rounds=1, take=lambda seconds: seconds.least)
+    bench = bars.Bench(queries=10, rounds=1)
     times = iter([0.1, 0.4, 1.6])
-    monkeypatch.setattr(bars.Bench, "seconds", lambda *_: {"ten": next(times)})
+    monkeypatch.setattr(bars.Bench, "times", lambda *_: {"ten": bars.Took(next(times), 0.0)})
     (bar,) = bars.of_growth(bench, (1_000, 2_000, 4_000))
     assert bar.figure == pytest.approx(2)
 
@@ -272,6 +281,25 @@ def test_the_catalogue_has_every_metric_of_documents() -> None:
 def test_the_least_and_the_median_of_the_rounds() -> None:
     seconds = timing.Seconds((3.0, 1.0, 2.0, 9.0))
     assert (seconds.least, seconds.median, seconds.most) == (1.0, 2.5, 9.0)
+    processor = timing.Seconds((3.0, 1.0), (0.5, 0.7))
+    assert bars.least(processor) == timing.Seconds((1.0,), (0.5,))
+
+
+def test_a_bar_of_two_times_has_the_ratio_by_the_clock_and_of_the_processor() -> None:
+    bar = bars.ratio("sort", bars.Took(3.0, 8.0), bars.Took(2.0, 2.0), 1.6)
+    assert (bar.figure, bar.processor, bar.holds) == (1.5, 4.0, True)
+
+
+def test_tables_of_other_kinds_have_the_ids_scores_and_labels_of_their_names() -> None:
+    frame = Shape(20, 10).table().frame
+    tables = {name: other for name, (_, other) in bars.kinds(frame).items()}
+    assert tables["five different scores"]["score"].n_unique() == 5
+    assert (tables["fractional labels"]["label"] % 1 > 0).any()
+    assert set(tables["ids of 36 letters"]["doc_id"].str.len_chars()) == {36}
+    assert tables["wide whole ids"]["doc_id"].max() > 2**60
+    for other in tables.values():
+        assert other["query_id"].n_unique() == 20
+        assert other.select("query_id", "doc_id").is_unique().all()
 
 
 def test_a_chart_without_a_figure_of_ours_is_drawn_too(tmp_path: Path) -> None:
