@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,12 @@ from sphinx.transforms import SphinxTransform
 
 import rankframe as rf
 from rankframe._lift import ranker
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from scripts import build_metrics_page
+
+build_metrics_page.main()
 
 project = "rankframe"
 author = "The rankframe developers"

@@ -22,7 +22,8 @@ from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import Policies, declared
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 INDEX, NAMES = DOCS / "metrics.md", DOCS / "names.md"
 
 HEAD = """\

@@ -13,12 +13,13 @@ import pytest
 import rankframe as rf
 from rankframe._lift import ranker
 from rankframe._table.ties import Ties
+from tests.support.pages import EVERY
 from tests.support.undrawn import undrawn
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = {str(page.relative_to(DOCS)): page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
+PAGES = {page.relative_to(DOCS).as_posix(): text for page, text in EVERY.items()}
 HALF_A_SCREEN = 900
 """Characters of text before the first code, about eight lines of the site."""
 
@@ -122,7 +123,7 @@ def test_every_link_of_the_readme_leads_to_a_file() -> None:
 def test_the_pages_count_what_there_is() -> None:
     pages = [ROOT / name for name in ("README.md", "skills/rankframe/SKILL.md", "CHANGELOG.md")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    metrics = re.findall(r"(\d+) metrics(?: of one ranking| on Polars|\]\(docs/metrics| \|)", text)
+    metrics = re.findall(r"(\d+) metrics(?: of one ranking| on Polars|\]\(docs/choosing| \|)", text)
     assert metrics == [str(len(rf.METRICS))] * 4
     assert (
         re.findall(r"(\w+) rules\b[^|]*\]?\(docs/semantics|\((\w+) rules\)", text) == [("nine", ""), ("", "nine")][::-1]

@@ -1,42 +1,30 @@
-"""docs/metrics.md, docs/metrics/*.md and docs/names.md are made from the list of metrics, and are up to date."""
+"""docs/metrics.md, docs/metrics/*.md and docs/names.md, which the site's build writes from the list of metrics."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import polars as pl
 import pytest
 
 import rankframe as rf
+from scripts import build_metrics_page as script
+from tests.support.pages import OF_FAMILIES, WRITTEN
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "docs" / "metrics"
-ALL = "".join(page.read_text(encoding="utf-8") for page in sorted(FOLDER.glob("*.md")))
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    """The script that writes the pages."""
-    spec = importlib.util.spec_from_file_location("build_metrics_page", ROOT / "scripts" / "build_metrics_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
+ALL = "".join(OF_FAMILIES.values())
 
 
-def test_the_pages_say_what_the_list_of_metrics_says(script: ModuleType) -> None:
-    pages = script.pages()
-    assert {page for page in pages if page.parent == FOLDER} == set(FOLDER.glob("*.md"))
-    for page, text in pages.items():
-        assert page.read_text(encoding="utf-8") == text, "run python scripts/build_metrics_page.py"
+def test_the_script_writes_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, path in (("DOCS", tmp_path), ("INDEX", tmp_path / "metrics.md"), ("NAMES", tmp_path / "names.md")):
+        monkeypatch.setattr(script, name, path)
+    script.main()
+    written = {path.relative_to(tmp_path): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.md")}
+    assert written == {path.relative_to(script.ROOT / "docs"): text for path, text in WRITTEN.items()}
+    assert all(text.startswith("# ") for text in written.values())
 
 
-def test_each_metric_has_a_section_with_its_code_source_and_names(script: ModuleType) -> None:
-    pages = script.pages()
+def test_each_metric_has_a_section_with_its_code_source_and_names() -> None:
     for metric in [*rf.METRICS.values(), *rf.AGREEMENTS.values()]:
         start = ALL.index(f"\n## {metric.name}\n")
         text = ALL[start : ALL.find("\n## ", start + 5)]
@@ -45,7 +33,7 @@ def test_each_metric_has_a_section_with_its_code_source_and_names(script: Module
         for name in (*metric.parameters, *metric.aliases):
             assert name in text
         for name in (*metric.aliases, *metric.spellings):
-            assert f"`{name}" in pages[script.NAMES]
+            assert f"`{name}" in WRITTEN[script.NAMES]
 
 
 def test_each_metric_has_a_formula_except_the_one_that_is_a_text() -> None:
@@ -56,7 +44,7 @@ def test_each_metric_has_a_formula_except_the_one_that_is_a_text() -> None:
 
 def test_the_call_at_the_top_of_each_page_is_one_that_works() -> None:
     calls = re.findall(r"^# .*?```python\n(df\.rank.*?)\n```", ALL, re.MULTILINE | re.DOTALL)
-    assert len(calls) == len(list(FOLDER.glob("*.md")))
+    assert len(calls) == len(OF_FAMILIES)
     df = rf.load_example().select(
         *(
             "query_id",

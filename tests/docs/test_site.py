@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import os
 import re
 import runpy
 import sys
@@ -24,6 +25,7 @@ from rankframe import spark
 from rankframe._lift import ranker
 from rankframe._plan import plan
 from tests.support.each import each
+from tests.support.pages import EVERY
 
 DOCS = Path(__file__).parents[2] / "docs"
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
@@ -93,7 +95,7 @@ def test_the_path_ends_in_the_formula_and_no_step_is_another_frames() -> None:
 
 def links(page: Path) -> Iterator[tuple[str, str]]:
     """The links of a page to others, as file and heading."""
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", TEXTS[page], flags=re.DOTALL)
     for target, _, heading in (link.partition("#") for link in re.findall(r"\]\(([^)\s]+)\)", text)):
         if "://" not in target:
             yield target, heading
@@ -102,12 +104,13 @@ def links(page: Path) -> Iterator[tuple[str, str]]:
 @cache
 def slugs(page: Path) -> set[str]:
     """The anchors that GitHub and MyST make of the headings of a page."""
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", TEXTS[page], flags=re.DOTALL)
     headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md"), *DOCS.parent.glob("skills/*/*.md")])
+OTHERS = [*DOCS.parent.glob("*.md"), *DOCS.parent.glob("skills/*/*.md")]
+TEXTS = {**EVERY, **{path: path.read_text(encoding="utf-8") for path in OTHERS}}
 
 
 def test_the_reference_has_every_function_for_spark_and_every_metric_of_the_whole_table() -> None:
@@ -133,10 +136,10 @@ def test_the_reference_has_every_verb_once() -> None:
 
 def test_links_lead_to_files_and_headings() -> None:
     wrong = []
-    for page in PAGES:
+    for page in TEXTS:
         for target, heading in links(page):
-            file = page.parent / target if target else page
-            if not file.exists() or (heading and heading not in slugs(file)):
+            file = Path(os.path.normpath(page.parent / target)) if target else page
+            if not (file.exists() or file in TEXTS) or (heading and heading not in slugs(file)):
                 wrong.append((page.name, target, heading))
     assert wrong == []
 
@@ -166,7 +169,7 @@ INSTALLED = re.compile(r"pip install (-e \.(?= |$)|-e \"\.\[[\w,]+\]\"|\"rankfra
 
 def test_pages_install_in_one_way_and_name_extras_that_are_there() -> None:
     extras = set(metadata("rankframe").get_all("Provides-Extra") or ())
-    lines = [line for page in PAGES for line in page.read_text(encoding="utf-8").splitlines()]
+    lines = [line for text in TEXTS.values() for line in text.splitlines()]
     said = [found for line in lines for found in re.findall(r"pip install [^`|&]*", line)]
     assert len(said) > 10
     assert [text for text in said if not INSTALLED.match(text)] == []
