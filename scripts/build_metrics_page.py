@@ -35,8 +35,10 @@ Every metric by its text name. Each name links to the formula, method, range, op
 other tools and source.
 
 ```python
-df.rank.evaluate("ndcg@10", "map", "rr(relevant=2)")  # a column each; options in brackets, the cutoff after @
-df.rank.metrics.rbp(p=0.95, k=20)  # the same metrics as methods, with typed options
+# a column each; options in brackets, the cutoff after @
+df.rank.evaluate("ndcg@10", "map", "rr(relevant=2)")
+# the same metrics as methods, with typed options
+df.rank.metrics.rbp(p=0.95, k=20)
 ```
 
 CONTENTS
@@ -91,7 +93,8 @@ The names of each metric in other tools. `evaluate` and every other method accep
 upper or lower case; result columns have the name on the right.
 
 ```python
-df.rank.evaluate("ndcg_cut_10", "Success@5", "mrr", "map-l2")  # columns ndcg@10, hit_rate@5, rr, map(relevant=2)
+# columns ndcg@10, hit_rate@5, rr, map(relevant=2)
+df.rank.evaluate("ndcg_cut_10", "Success@5", "mrr", "map-l2")
 ```
 
 A name that only one tool has stands for the metric with the options of that tool; policies, such as
@@ -343,11 +346,20 @@ def call(metrics: list[Metric]) -> str:
         options = f"({','.join(given)})" if given else ""
         texts.append(f'"{metric.name}{options}{"@10" if "k" in metric.parameters else ""}"')
     if metrics[0].name in rf.AGREEMENTS:
-        return f'df.rank.agreement("other_score", {", ".join(texts)})'
+        return written_call("df.rank.agreement", ['"other_score"', *texts])
     needs = {name for metric in first for name in metric.needs if name in IN_CALLS}
     needs |= {"subtopic" for metric in first if metric.over == "subtopics"}
     on = f".on({', '.join(f'{name}={IN_CALLS[name]}' for name in sorted(needs))})" if needs else ""
-    return f"df.rank{on}.evaluate({', '.join(texts)})"
+    return written_call(f"df.rank{on}.evaluate", texts)
+
+
+def written_call(method: str, arguments: list[str]) -> str:
+    """A call in lines of at most 80 letters."""
+    in_one_line = f"{method}({', '.join(arguments)})"
+    if len(in_one_line) <= 80:
+        return in_one_line
+    lines = "".join(f"    {argument},\n" for argument in arguments)
+    return f"{method}(\n{lines})"
 
 
 def section(metric: Metric) -> str:

@@ -64,10 +64,48 @@ def charts(background: str, of_page: dict[str, Any]) -> dict[str, Callable[[], A
     }
 
 
+SUMS = [
+    ("rows in rank order", "", "given"),
+    ("document   rank   label", "#0   #2   #0 · #2 / rank", "head"),
+    ("    a        1      1  ", " 1    1        1        ", "row"),
+    ("    b        2      0  ", "adds nothing: dropped   ", "dropped"),
+    ("    c        3      2  ", " 1    2        0.667    ", "row"),
+    ("    d        -      1  ", " 1    3        0        ", "row"),
+    ("sums of the query", "#5 = 3      #3 = 1.667  ", "sum"),
+    ("value", "#3 / #5 = 0.556         ", "sum"),
+]
+"""How average precision is computed: of each line the left part, the right part, and its kind."""
+
+
+def sums(background: str) -> str:
+    """The picture of docs/design.md: from columns of rows to sums and to a value."""
+    dark = background != BACKGROUNDS[""]
+    text, faint, line = (
+        ("#e6e6e6", "#9aa4b2", "#3a4555") if dark else ("#222222", "#6b7280", "#d1d5db")
+    )
+    fill = background if dark else "#ffffff"
+    parts = [f'<rect width="540" height="292" fill="{fill}"/>']
+    for number, (left, right, kind) in enumerate(SUMS):
+        y = 30 + 33 * number
+        colour = faint if kind in ("given", "head", "dropped") else text
+        font = f'font-family="monospace" font-size="15.5" fill="{colour}" xml:space="preserve"'
+        parts += [
+            f'<text x="{x}" y="{y}" {font}>{words}</text>'
+            for x, words in ((20, left), (280, right))
+            if words
+        ]
+        if kind in ("head", "sum"):
+            above = y - 22 if kind == "sum" else y + 10
+            parts.append(f'<path d="M20 {above}H520" stroke="{line}" stroke-width="1"/>')
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="540" height="292" viewBox="0 0 540 292">'
+    return "\n".join([svg, *parts, "</svg>\n"])
+
+
 def build(folder: Path) -> None:
     of_page = names_of_page(DOCS / "recommenders.md", "beyond")
     folder.mkdir(exist_ok=True)
     for end, background in BACKGROUNDS.items():
+        (folder / f"sums{end}.svg").write_text(sums(background), encoding="utf-8")
         for name, chart in charts(background, of_page).items():
             (folder / f"{name}{end}.svg").write_text(svg_of(chart()), encoding="utf-8")
 

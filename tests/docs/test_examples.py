@@ -63,7 +63,7 @@ def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_
 @pytest.mark.nightly
 def test_the_study_of_tuning_gives_the_figures_of_its_page() -> None:
     found = runpy.run_path(str(EXAMPLES / "tuning_fusion.py"))["study"](20)
-    page = (ROOT / "docs" / "tuning_fusion.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "fusion.md").read_text(encoding="utf-8")
     rows = [[f"{x:.3f}" if isinstance(x, float) else x for x in row] for row in found.rows()]
     assert all(f"| {name} | {gain} | {error} |" in page for name, gain, error in rows)
     gains = dict(found.select("of the tuned weights", "gain").iter_rows())

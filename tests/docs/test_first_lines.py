@@ -38,6 +38,16 @@ def test_each_page_has_the_line_to_type_in_its_first_half_screen() -> None:
     assert late == []
 
 
+def test_the_first_code_of_each_page_has_lines_of_at_most_80_letters() -> None:
+    wide = []
+    for name, text in PAGES.items():
+        block = re.search(r"```(?:python|shell)\n(.*?)```", text, re.DOTALL)
+        lines = block[1].splitlines() if block else []
+        prompted = [line for line in lines if line.startswith((">>>", "..."))]
+        wide += [(name, line) for line in prompted or lines if len(line) > 80]
+    assert wide == []
+
+
 def test_the_lines_at_the_top_of_plots_and_reports_write_the_files_they_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,8 +63,9 @@ def test_the_lines_at_the_top_of_plots_and_reports_write_the_files_they_name(
 def test_the_calls_at_the_top_of_the_pages_of_metrics_and_names_work() -> None:
     known = {"df": rf.load_example()}
     (names,) = code_of(PAGES["names.md"])
+    assert names.startswith("# columns ndcg@10, hit_rate@5, rr, map(relevant=2)\n")
     assert eval(names, known).columns[1:] == ["ndcg@10", "hit_rate@5", "rr", "map(relevant=2)"]
-    metrics, methods = code_of(PAGES["metrics.md"])[0].splitlines()
+    _, metrics, _, methods = code_of(PAGES["metrics.md"])[0].splitlines()
     assert eval(metrics, known).columns[1:] == ["ndcg@10", "map", "rr(relevant=2)"]
     assert eval(methods, known).columns[1:] == ["rbp(p=0.95)@20"]
 

@@ -23,6 +23,7 @@ NAMES = [
     *("curve", "differences", "slices", "over"),
     *("overlap", "contributions"),
     *("exposure", "long_tail", "coverage", "trade_off"),
+    "sums",
 ]
 DRAWN = [f"{name}{end}" for name in NAMES for end in ("", "_dark")]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -85,6 +86,15 @@ def test_a_picture_that_is_drawn_fast_says_what_its_script_draws_now(name: str, 
     assert texts(ROOT / "docs" / "pictures" / f"{name}.svg") == texts(io.StringIO(drawn)), (
         "run python scripts/build_pictures.py"
     )
+
+
+def test_the_picture_of_sums_has_the_numbers_of_average_precision(script: ModuleType) -> None:
+    frame = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [3, 2, 1, None], "label": [1, 0, 2, 1]})
+    assert frame.rank.map().item(0, 1) == pytest.approx((1 / 1 + 2 / 3) / 3)
+    drawn = script.sums("white")
+    assert f"= {(1 / 1 + 2 / 3) / 3:.3f}" in drawn
+    assert f"#3 = {1 / 1 + 2 / 3:.3f}" in drawn
+    assert texts(ROOT / "docs" / "pictures" / "sums.svg") == texts(io.StringIO(drawn))
 
 
 @each("name", DRAWN)

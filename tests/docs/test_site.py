@@ -76,7 +76,7 @@ PANDAS = lambda: pd.DataFrame(COLUMNS).rank.ndcg(k=10)  # noqa: E731
         (LAZY, "For a **LazyFrame**", "Under a **convention**", 2),
         (RANX, "Under a **convention**", "For a **pandas frame**", 2),
         (PANDAS, "For a **pandas frame**", "`rf.expr.ndcg(k=10)` leaves", 4),
-        (lambda: rf.expr.ndcg(k=10), "`rf.expr.ndcg(k=10)` leaves", "## How to add", 2),
+        (lambda: rf.expr.ndcg(k=10), "`rf.expr.ndcg(k=10)` leaves", "## From a formula", 2),
     ],
     ids=["eager", "lazy", "convention", "pandas", "expression"],
 )

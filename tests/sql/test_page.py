@@ -56,7 +56,7 @@ def test_the_page_lists_the_metrics_that_have_no_sql_with_the_reason() -> None:
 
 
 def test_the_lines_that_the_page_on_faults_quotes_are_written() -> None:
-    page = (DOCS / "sql_by_hand.md").read_text(encoding="utf-8")
+    page = (DOCS / "sql.md").read_text(encoding="utf-8").partition("\n## nDCG by hand")[2]
     text = plain(rf.sql("ndcg@10", dialect="duckdb", table="judged"))
     quoted = [line for block in re.findall(r"```text\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
     assert len(quoted) == 6
