@@ -121,6 +121,12 @@ def test_the_reference_has_every_function_for_spark_and_every_metric_of_the_whol
     assert [name for name in named if name not in reference] == []
 
 
+def test_the_page_on_metrics_of_ones_own_has_every_word_of_a_formula() -> None:
+    listed = re.findall(r"^\| `r\.(\w+)", (DOCS / "api" / "formulas.md").read_text(encoding="utf-8"), re.MULTILINE)
+    fields = {"rank", "label"}  # which each ranking gets from its rows
+    assert sorted(listed) == sorted({name for name in dir(rf.Ranking) if not name.startswith("_")} | fields)
+
+
 def test_the_reference_has_every_verb_once() -> None:
     reference = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
     (listed,) = re.findall(r"Ranker\n   :members: (.*)", reference)
