@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from ._sql.statement import sql
     from ._trainers.accumulator import Accumulator
     from ._trainers.boosters import catboost_callback, lightgbm_metric, xgboost_metric
+    from ._trainers.scikit_learn import sklearn_scorer
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
@@ -121,6 +122,7 @@ __all__ = [
     "scan_qrels",
     "scan_run",
     "sentence_transformers_evaluator",
+    "sklearn_scorer",
     "sql",
     "summarize",
     "unregister",
@@ -150,6 +152,7 @@ NAMES_OF = {
     "_shapes.lists": "from_lists",
     "_trainers.accumulator": "Accumulator",
     "_trainers.boosters": "catboost_callback lightgbm_metric xgboost_metric",
+    "_trainers.scikit_learn": "sklearn_scorer",
     "_trainers.sentence_transformers": "sentence_transformers_evaluator",
     "_words.exposure": "Exposure",
     "_words.ranking": "Ranking",
@@ -181,13 +184,14 @@ def rank(frame: Any) -> Ranker[Any]:
     Parameters
     ----------
     frame
-        A Polars DataFrame or LazyFrame, a pandas DataFrame, a Dask frame; or anything with the
-        Arrow PyCapsule interface, such as a PyArrow table, a DuckDB relation or an Ibis table, all
-        rows of which are read into memory.
+        A Polars DataFrame or LazyFrame, a pandas DataFrame, a Dask frame, or a narwhals frame of
+        one of these; or anything with the Arrow PyCapsule interface, such as a PyArrow table, a
+        DuckDB relation or an Ibis table, all rows of which are read into memory.
 
     Returns
     -------
-    A ranker whose methods return frames of the same kind; for tables with the PyCapsule interface,
+    A ranker whose methods return frames of the same kind, of a narwhals frame the kind of the
+    frame that it wraps; for tables with the PyCapsule interface,
     Polars DataFrames.
 
     Raises
@@ -207,6 +211,8 @@ def rank(frame: Any) -> Ranker[Any]:
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return PolarsRanker(frame)
     library = type(frame).__module__.partition(".")[0]
+    if library == "narwhals":
+        return rank(frame.to_native())  # type: ignore[no-any-return]
     if library == "pyspark":  # an iteration would collect the whole table
         raise InvalidData(
             "a Spark table stays where it is: write rankframe.spark.evaluate(table, "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import duckdb
+import narwhals as nw
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -56,3 +58,15 @@ def test_other_streams_are_read_as_before() -> None:
         assert rf.rank(given).evaluate("rr").rows() == [(1, 0.5)]
     with pytest.raises(rf.InvalidData, match="ChunkedArray is no frame"):
         rf.rank(TABLE["score"])  # type: ignore[type-var]
+
+
+def test_a_frame_of_narwhals_is_ranked_as_the_frame_that_it_wraps() -> None:
+    columns = TABLE.to_pydict()
+    natives = [pl.DataFrame(columns), pl.LazyFrame(columns), pd.DataFrame(columns)]
+    for native in natives:
+        found = rf.rank(nw.from_native(native)).evaluate("rr")  # type: ignore[type-var]
+        assert type(found) is type(native)
+        assert pl.DataFrame(found.lazy().collect() if isinstance(found, pl.LazyFrame) else found)["rr"].to_list() == [
+            0.5
+        ]
+    assert rf.rank(nw.from_native(TABLE)).evaluate("rr").rows() == [(1, 0.5)]  # type: ignore[type-var]

@@ -131,6 +131,7 @@ FUNCTIONS = {
     "value": Works(("faithfulness",), {"bounds": (0, 1)}),
     "lightgbm_metric": Works(("ndcg@3",)),
     "xgboost_metric": Works(("ndcg@3",)),
+    "sklearn_scorer": Works(("ndcg@3",)),
     "arrow_kernel": Works(("ndcg@3",)),
     "Accumulator": Works(("ndcg@3",)),
     "unregister": Works(),
