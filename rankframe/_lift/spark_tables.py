@@ -14,6 +14,7 @@ from .._table.columns import fresh
 from ..errors import Advice, Code, RankframeError, worded
 from .arrow_kernel import as_arrow
 from .engine import Work
+from .spark_python import refuse_workers_without_rankframe
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,6 +85,7 @@ def on_buckets(
     """
     from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
+    refuse_workers_without_rankframe(tables[0].sparkSession)
     df, kept, function = tables[0], work.kept, OnArrow(work)
     out = function(*(arrow_schema(table, table.columns).empty_table() for table in tables)).schema
     types = {

@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import math
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -589,3 +590,16 @@ def test_a_comparison_tells_at_once_what_is_wrong_and_of_rows_in_the_job(spark: 
     nan = sdf.selectExpr("query_id", "doc_id", "label", "old", "if(doc_id = 'd1', double('NaN'), new) AS new")
     with pytest.raises(Exception, match="column 'new' holds NaN"):
         rankframe.spark.compare(nan, "map", runs=["old", "new"], buckets=1)
+
+
+def test_workers_whose_python_lacks_rankframe_are_refused_before_a_job_begins(
+    spark: Any, sdf: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if CONNECT:
+        return  # a Connect session does not tell its Python
+    python = tmp_path / "python3"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    with pytest.raises(rf.RankframeError, match="which has no rankframe; set os.environ"):
+        rankframe.spark.evaluate(sdf, "rr")
