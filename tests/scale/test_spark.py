@@ -601,5 +601,5 @@ def test_workers_whose_python_lacks_rankframe_are_refused_before_a_job_begins(
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
     python.chmod(0o755)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
-    with pytest.raises(rf.RankframeError, match="which has no rankframe; set os.environ"):
+    with pytest.raises(rf.RankframeError, match=r"which has no rankframe; set os\.environ"):
         rankframe.spark.evaluate(sdf, "rr")
