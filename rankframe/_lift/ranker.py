@@ -69,6 +69,7 @@ from .all_metrics import AllMetrics
 from .callers_frames import in_polars, stacked
 from .display import Help, Shown, page_of_topic, shown_of, spelled
 from .method import Metrics, Verbs, formula_as_method as formula, lift
+from .tried_names import TRIED_NAMES
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -416,7 +417,9 @@ def method_of(owner: Any, name: str) -> Any:
             found: Any = formula(entry.formula)
             return found.__get__(owner)
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
-    if not name.startswith("_"):  # tools look these up on every object
+    if name in TRIED_NAMES:
+        message += f"; write df.rank.{TRIED_NAMES[name]}"
+    elif not name.startswith("_"):  # tools look these up on every object
         names = {own: repr(own) for own in dir(owner)} | owner._elsewhere
         message += (
             f". Did you mean {names[name]}?" if name in names else near_names(name, METRICS, names)
