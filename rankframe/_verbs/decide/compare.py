@@ -146,15 +146,17 @@ class Comparison(Result[R_co]):
         pair of runs or metric.
         """
         rows = records(self.table)
-        if gives_chances(self.settings):
-            return chances_of(rows, self.settings, quotes)
-        tied = tied_for_top(records(self.ranks), self.settings, quotes)
-        return [*tied, *headlines(rows, self.settings, quotes), *sentences_of(rows, self.settings)]
+        settings = self.settings
+        if gives_chances(settings):
+            return chances_of(rows, settings, quotes)
+        tied = tied_for_top(records(self.ranks), settings, quotes)
+        return [*tied, *headlines(rows, settings, quotes), *sentences_of(rows, settings)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
         rows = records(self.table)
-        return [of_pairs(rows, self.settings, most, self._notes(rows, most))]
+        notes = self._notes(rows, most)
+        return [of_pairs(rows, self.settings, most, notes)]
 
     def _notes(self, rows: Sequence[Record], most: int | None) -> list[str]:
         """What the figures need to be read right: how runs differ in judgments, what looks cost,
@@ -169,18 +171,17 @@ class Comparison(Result[R_co]):
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
-        rows, runs = records(self.table), self.settings["runs"]
-        legend, pairs = pairs_shown(rows, self.settings, how, most, self._notes(rows, most))
+        rows = records(self.table)
+        n_runs = len(self.settings["runs"])
+        notes = self._notes(rows, most)
+        legend, pairs = pairs_shown(rows, self.settings, how, most, notes)
+        sentences = self.sentences(quotes_of(how))
         means = MeansOfRuns.of(rows, self.settings, ALPHA)
-        by_run = [means.by_run(3)] if how == "html" and len(runs) > 2 else []
-        if len(runs) <= MOST_RUNS:
-            return [[*self.sentences(quotes_of(how)), *legend], pairs, *by_run]
-        return [
-            self.sentences(quotes_of(how)),
-            *(by_run or [means.ranking()]),
-            legend,
-            pairs,
-        ]
+        by_run = [means.by_run(3)] if how == "html" and n_runs > 2 else []
+        if n_runs <= MOST_RUNS:
+            return [[*sentences, *legend], pairs, *by_run]
+        ranking = by_run or [means.ranking()]
+        return [sentences, *ranking, legend, pairs]
 
 
 @dataclass(frozen=True)
@@ -205,9 +206,8 @@ class Significance:
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
         by_name: dict[str | None, Correction] = {name: name for name in CORRECTIONS}
-        return adjusted(
-            table, by_name.get(self.correction), [] if self.family == "all" else ["metric"]
-        )
+        family = [] if self.family == "all" else ["metric"]
+        return adjusted(table, by_name.get(self.correction), family)
 
 
 def adjusted(
@@ -216,12 +216,13 @@ def adjusted(
     """The table with its p-values corrected; those of a family have the same values in the columns
     `family`.
     """
-    p = np.full(table.height, np.nan)
-    for rows in in_slices(table.with_row_index("#row"), family).values():
-        p[rows["#row"].to_numpy()] = stats.adjust(
-            rows["p_value"].fill_null(np.nan).to_numpy(), correction
-        )
-    return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
+    p_adjusted = np.full(table.height, np.nan)
+    families = in_slices(table.with_row_index("#row"), family)
+    for rows in families.values():
+        at = rows["#row"].to_numpy()
+        p = rows["p_value"].fill_null(np.nan).to_numpy()
+        p_adjusted[at] = stats.adjust(p, correction)
+    return table.with_columns(pl.Series("p_adjusted", p_adjusted).fill_nan(None))
 
 
 @verb(gives="whole", among=COMPARED, watched=True, by_parts=True, usual={"resamples": 10_000})
@@ -390,19 +391,14 @@ def compare(
     design = Design.of(shared, baseline, known)
     of_interval = interval if estimator.takes("interval") else estimator.name
     resampling = Resampling.of(shared, of_interval)
-    calls = averaged(
-        metrics,
-        "compare('ndcg@10', runs=['bm25', 'ltr'])",
-        table.setup,
-        weighs=estimator.takes("weights"),
-    )
+    example = "compare('ndcg@10', runs=['bm25', 'ltr'])"
+    calls = averaged(metrics, example, table.setup, weighs=estimator.takes("weights"))
     choice.refuse_metrics(calls)
     looks = Looks.of(estimator, ci, planned, look).checked(calls, correction)
-    own = {"rope": rope} if estimator.takes("rope") else {}
-    options = {**own, **looks.options, "interval": interval, "adjust_mean": adjust_mean}
-    found, figures = compared(
-        table, calls, design, Estimation(estimator, resampling, options), looks
-    )
+    of_bayes = {"rope": rope} if estimator.takes("rope") else {}
+    options = {**of_bayes, **looks.options, "interval": interval, "adjust_mean": adjust_mean}
+    estimation = Estimation(estimator, resampling, options)
+    values, figures = compared(table, calls, design, estimation, looks)
     significance = Significance(test, correction, family).by(choice)
     figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
@@ -411,34 +407,33 @@ def compare(
         calls,
         design.settings,
         asdict(significance),
-        own,
-        looks.settings(found, figures),
+        of_bayes,
+        looks.settings(values, figures),
         asdict(resampling) | {"interval": interval},
-        found.settings,
-        runs=found.runs,
+        values.settings,
+        runs=values.runs,
         enumerated=int(figures["#exact"].sum()),
     )
     figures = figures.drop(HIDDEN)
-    delta, ranks = deltas(found, design), ranks_of(found, figures, design, resampling)
+    ranks = ranks_of(values, figures, design, resampling)
     return Comparison(
         table.give(figures),
-        table.give(found.long()),
-        table.give(delta),
+        table.give(values.long()),
+        table.give(deltas(values, design)),
         table.give(ranks),
         settings,
     )
 
 
-def deltas(found: PairedValues, design: Design) -> pl.DataFrame:
+def deltas(values: PairedValues, design: Design) -> pl.DataFrame:
     """The differences of each pair of runs, query by query."""
-    every = np.arange(len(found.queries))
-    return pl.concat(
-        found.rows(
-            {"baseline": found.runs[a], "run": found.runs[b]},
-            differences(*found.sides([(a, b)], every)),
-        )
-        for a, b in design.pairs(found.runs)
-    )
+    every_query = np.arange(len(values.queries))
+    tables = []
+    for first, second in design.pairs(values.runs):
+        sides = values.sides([(first, second)], every_query)
+        names = {"baseline": values.runs[first], "run": values.runs[second]}
+        tables.append(values.rows(names, differences(*sides)))
+    return pl.concat(tables)
 
 
 def compared(
@@ -448,24 +443,26 @@ def compared(
     clusters = OF_CLUSTERS if design.cluster is not None else {}
     schema = {**TABLE, **clusters, **estimation.estimator.columns, **HIDDEN}
     refuse_names([*schema], design.by, "by")
-    found = looks.arranged(paired_values(table, calls, design, sized=True), table)
-    pairs = design.pairs(found.runs)
-    tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]
+    values = paired_values(table, calls, design, sized=True)
+    values = looks.arranged(values, table)
+    pairs = design.pairs(values.runs)
+    tables = [pl.DataFrame([*values.of_slices([]), *pl.DataFrame(schema=schema)])]
     with Progress("comparing runs", estimation.resampling.progress) as progress:
-        for rows in found.slices:
-            figures = of_slice(SliceOfPairs.of(found, rows, pairs), estimation, progress)
+        for rows in values.slices:
+            figures = of_slice(SliceOfPairs.of(values, rows, pairs), estimation, progress)
             warn_of_drift(figures)
-            where = found.of_slices(rows[:1].tolist() * figures.height)
+            where = values.of_slices(rows[:1].tolist() * figures.height)
             tables.append(pl.DataFrame([*where, *figures]))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return found, pl.concat(tables).sort(by_metric, maintain_order=True)
+    return values, pl.concat(tables).sort(by_metric, maintain_order=True)
 
 
 def compared_values(
-    found: PairedValues, rows: Integers, pairs: Pairs, estimation: Estimation, progress: Progress
+    values: PairedValues, rows: Integers, pairs: Pairs, estimation: Estimation, progress: Progress
 ) -> pl.DataFrame:
     """The figures of a slice, by metric and then pair of runs."""
-    return of_slice(SliceOfPairs.of(found, rows, pairs), estimation, progress).drop(HIDDEN)
+    part = SliceOfPairs.of(values, rows, pairs)
+    return of_slice(part, estimation, progress).drop(HIDDEN)
 
 
 def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> pl.DataFrame:
@@ -473,30 +470,27 @@ def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> 
     part.refuse_unfit_judgments()
     sample = part.sample(estimation.estimator.needs)
     estimate = estimation.of(sample, progress)
-    figures = {
-        **names_of_pairs(part),
-        **means_and_intervals(part, estimate, estimation),
-        **counts(part),
-        **(
-            {"n_clusters": (~np.isnan(sample.values)).sum(axis=0)}
-            if CLUSTER in part.found.queries
-            else {}
-        ),
-        **{name: estimate.more[name] for name in estimation.estimator.columns},
-        **hidden(part, estimate),
-    }
+    figures = names_of_pairs(part)
+    figures |= means_and_intervals(part, estimate, estimation)
+    figures |= counts(part)
+    if CLUSTER in part.found.queries:
+        figures["n_clusters"] = (~np.isnan(sample.values)).sum(axis=0)
+    further = estimation.estimator.columns
+    figures |= {name: estimate.more[name] for name in further}
+    figures |= hidden(part, estimate)
+    dtypes = {**TABLE, **OF_CLUSTERS, **further, **HIDDEN}
     table = pl.DataFrame(figures).with_columns(cs.float().fill_nan(None))
-    dtypes = {**TABLE, **OF_CLUSTERS, **estimation.estimator.columns, **HIDDEN}
     return table.cast({name: dtypes[name] for name in table.columns})
 
 
 def names_of_pairs(part: SliceOfPairs) -> dict[str, Any]:
     """The metric, the baseline and the run of each column."""
-    runs, times = part.found.runs, len(part.found.calls)
+    runs = part.found.runs
+    n_metrics = len(part.found.calls)
     return {
         "metric": [call.text for call in part.calls],
-        "baseline": [runs[first] for first, _ in part.pairs] * times,
-        "run": [runs[second] for _, second in part.pairs] * times,
+        "baseline": [runs[first] for first, _ in part.pairs] * n_metrics,
+        "run": [runs[second] for _, second in part.pairs] * n_metrics,
     }
 
 
@@ -507,20 +501,21 @@ def means_and_intervals(
     own scales.
     """
     calls = part.calls
-    mean_a, mean_b = (estimation.mean(side) for side in (part.first, part.second))
     of_both = np.array([call.of_pairs for call in calls])
-    geometric = np.array([Mean.of(call).is_geometric for call in calls])
-    on_scale = (estimate.value, estimate.low, estimate.high)
-    difference, low, high = (
-        np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale
-    )
+    is_geometric = np.array([Mean.of(call).is_geometric for call in calls])
+    mean_a = estimation.mean(part.first)
+    mean_b = estimation.mean(part.second)
+
+    def on_own_scale(x: Floats) -> Floats:
+        return np.where(is_geometric, difference_of_logarithms(x, mean_a, mean_b), x)
+
     effect = over(estimate.value, spreads(part.tested, part.weights))
     return {
         "baseline_mean": np.where(of_both, np.nan, unscaled(mean_a, calls)),
         "mean": np.where(of_both, np.nan, unscaled(mean_b, calls)),
-        "difference": difference,
-        "ci_low": low,
-        "ci_high": high,
+        "difference": on_own_scale(estimate.value),
+        "ci_low": on_own_scale(estimate.low),
+        "ci_high": on_own_scale(estimate.high),
         "interval": pl.Series([*estimate.kinds], dtype=pl.String),
         "p_value": estimate.p,
         "p_adjusted": estimate.p,
@@ -532,12 +527,13 @@ def counts(part: SliceOfPairs) -> dict[str, Any]:
     """On how many queries the run is better, equal and worse, and how many queries have a
     difference.
     """
-    better = part.changes * [1 if call.higher_is_better else -1 for call in part.calls]
+    direction = [1 if call.higher_is_better else -1 for call in part.calls]
+    better_by = part.changes * direction
     return {
-        "wins": (better > 0).sum(axis=0),
-        "ties": (better == 0).sum(axis=0),
-        "losses": (better < 0).sum(axis=0),
-        "n_queries": (~np.isnan(better)).sum(axis=0),
+        "wins": (better_by > 0).sum(axis=0),
+        "ties": (better_by == 0).sum(axis=0),
+        "losses": (better_by < 0).sum(axis=0),
+        "n_queries": (~np.isnan(better_by)).sum(axis=0),
     }
 
 
