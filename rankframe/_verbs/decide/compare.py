@@ -68,8 +68,9 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 TABLE = {
-    "metric": pl.String, "baseline": pl.String, "run": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
-    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "interval": pl.String,
+    "metric": pl.String, "baseline": pl.String, "run": pl.String,
+    "baseline_mean": pl.Float64, "mean": pl.Float64, "difference": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "interval": pl.String,
     "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect_size": pl.Float64, "wins": pl.UInt32,
     "ties": pl.UInt32, "losses": pl.UInt32, "n_queries": pl.UInt32,
 }  # fmt: skip
@@ -473,7 +474,7 @@ def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> 
     figures = names_of_pairs(part)
     figures |= means_and_intervals(part, estimate, estimation)
     figures |= counts(part)
-    if CLUSTER in part.found.queries:
+    if CLUSTER in part.paired.queries:
         figures["n_clusters"] = (~np.isnan(sample.values)).sum(axis=0)
     further = estimation.estimator.columns
     figures |= {name: estimate.more[name] for name in further}
@@ -485,8 +486,8 @@ def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> 
 
 def names_of_pairs(part: SliceOfPairs) -> dict[str, Any]:
     """The metric, the baseline and the run of each column."""
-    runs = part.found.runs
-    n_metrics = len(part.found.calls)
+    runs = part.paired.runs
+    n_metrics = len(part.paired.calls)
     return {
         "metric": [call.text for call in part.calls],
         "baseline": [runs[first] for first, _ in part.pairs] * n_metrics,

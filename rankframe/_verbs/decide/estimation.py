@@ -71,8 +71,9 @@ class Estimation:
 
     def of(self, sample: Sample, step: Progress) -> Estimate:
         """The estimate of each column."""
-        ci, resamples, seed = self.resampling.ci, self.resampling.resamples, self.resampling.seed
-        return self.estimator(sample, ci, resamples=resamples, seed=seed, step=step, **self.options)
+        how = self.resampling
+        draws = {"resamples": how.resamples, "seed": how.seed, "step": step}
+        return self.estimator(sample, how.ci, **draws, **self.options)
 
     def mean(self, sample: Sample) -> Floats:
         """The mean of each column alone."""
@@ -110,22 +111,30 @@ class Choice:
         """The choice of a comparison: the estimator for what is known of the queries, else the
         test, else the interval.
         """
+        name: str = test
+        asked_by: Text = option(test=test)
         if known.estimator is not None:
-            return cls(ESTIMATORS[known.estimator], known.given, OF_TESTS)
-        if test == "auto" and interval != "auto":
-            return cls(ESTIMATORS[interval], option(interval=interval), OF_TESTS)
-        return cls(ESTIMATORS[test], option(test=test), OF_TESTS)
+            name = known.estimator
+            asked_by = known.given
+        elif test == "auto" and interval != "auto":
+            name = interval
+            asked_by = option(interval=interval)
+        return cls(ESTIMATORS[name], asked_by, OF_TESTS)
 
     @classmethod
     def of_bound(cls, interval: Bound, looks: Looks, known: Help) -> Choice:
         """The choice of a gate: the estimator for what is known of the queries, else that of
         several looks, else the interval.
         """
+        name: str = interval
+        asked_by: Text = option(interval=interval)
         if known.estimator is not None:
-            return cls(ESTIMATORS[known.estimator], known.given, OF_GATES)
-        if looks.estimator is not None:
-            return cls(ESTIMATORS[looks.estimator], "a sequential gate", OF_GATES)
-        return cls(ESTIMATORS[interval], option(interval=interval), OF_GATES)
+            name = known.estimator
+            asked_by = known.given
+        elif looks.estimator is not None:
+            name = looks.estimator
+            asked_by = "a sequential gate"
+        return cls(ESTIMATORS[name], asked_by, OF_GATES)
 
     @property
     def is_test(self) -> bool:

@@ -474,7 +474,8 @@ def _first(runs: Runs) -> str:
 
 
 MOVED = {
-    "baseline_rank": pl.UInt32, "rank": pl.UInt32, "baseline_contribution": pl.Float64, "contribution": pl.Float64,
+    "baseline_rank": pl.UInt32, "rank": pl.UInt32,
+    "baseline_contribution": pl.Float64, "contribution": pl.Float64,
 }  # fmt: skip
 
 
@@ -503,7 +504,8 @@ def _moved(
     for call in values.calls:
         documents = {}
         if doc is not None and call.of_ranking:
-            documents = _explained_runs(frame, part, design, values, call)
+            of_setup = replace(part, setup=setup)
+            documents = _explained_runs(frame, of_setup, design, values, call)
         for pair in pairs:
             queries = moved[call, pair]
             if documents:

@@ -98,15 +98,15 @@ class Looks:
         """The same looks; refuse metrics or a correction that do not fit."""
         return self
 
-    def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:
+    def arranged(self, paired: PairedValues, table: Table[Any]) -> PairedValues:
         """The values of all queries, with what looks add to them."""
-        return found
+        return paired
 
-    def settings(self, found: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
+    def settings(self, paired: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
         """What a result records of the looks."""
         return {}
 
-    def kept(self, found: PairedValues) -> pl.DataFrame | None:
+    def kept(self, paired: PairedValues) -> pl.DataFrame | None:
         """What the next look needs."""
         return None
 
@@ -179,13 +179,13 @@ class Sequential(Looks):
         refuse_chosen_looks(correction)
         return self
 
-    def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:
+    def arranged(self, paired: PairedValues, table: Table[Any]) -> PairedValues:
         """The values after those of earlier looks; `queries` has columns of the look, the place,
         and whether a query came again.
         """
-        n = len(found.queries)
+        n = len(paired.queries)
         again = np.zeros(n, dtype=bool)
-        values = _with(found, look=self._looks(found, table), again=again)
+        values = _with(paired, look=self._looks(paired, table), again=again)
         if self.state is not None and not self.state.is_empty():
             values = _continued(values, self.state)
         queries = values.queries
@@ -196,20 +196,20 @@ class Sequential(Looks):
             place[order] = place.copy()
         return _with(values, place=place)
 
-    def _looks(self, found: PairedValues, table: Table[Any]) -> pl.Series | Integers:
+    def _looks(self, paired: PairedValues, table: Table[Any]) -> pl.Series | Integers:
         """The number of each query's look, from 1 on; queries without a look come last."""
-        n = len(found.queries)
+        n = len(paired.queries)
         if self.look is None:
             return np.ones(n, dtype=np.int64)
-        came = table.by_parts(Came(found.query, self.look))
-        came = found.queries.join(came, on=found.query, **TO_QUERIES)
+        came = table.by_parts(Came(paired.query, self.look))
+        came = paired.queries.join(came, on=paired.query, **TO_QUERIES)
         return came["#came"].rank("dense").fill_null(n + 1)
 
-    def kept(self, found: PairedValues) -> pl.DataFrame:
+    def kept(self, paired: PairedValues) -> pl.DataFrame:
         """The state after a look: a row per run and query."""
-        rows = found.long()
+        rows = paired.long()
         refuse_names([*OF_STATE], rows.columns, "the query, or by,")
-        look = pl.concat([found.queries["#look"]] * len(found.runs))
+        look = pl.concat([paired.queries["#look"]] * len(paired.runs))
         return rows.select(
             look.cast(pl.Int64).alias("look"),
             pl.all(),
@@ -217,11 +217,11 @@ class Sequential(Looks):
             confidence=pl.lit((1 + self.ci) / 2),
         )
 
-    def settings(self, found: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
+    def settings(self, paired: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
         """The method, the plan, the looks, how many queries came again, and how much wider each
         interval is.
         """
-        queries = found.queries
+        queries = paired.queries
         settings = {
             "method": self.method,
             "planned": self.planned,
@@ -399,40 +399,40 @@ def _warn_of_changes(before: Floats, now: Floats) -> None:
         warn(says, AGAIN)
 
 
-def _continued(found: PairedValues, state: pl.DataFrame) -> PairedValues:
+def _continued(paired: PairedValues, state: pl.DataFrame) -> PairedValues:
     """The values of earlier looks, then those of queries that are new: a query counts once, with
     its first values.
     """
-    query = found.query
-    state = _in_dtypes(state, {**found.long().schema, "look": pl.Int64()})
-    _refuse_other_runs(state, found.runs)
-    _refuse_unfit_values(state, query, found.calls)
+    query = paired.query
+    state = _in_dtypes(state, {**paired.long().schema, "look": pl.Int64()})
+    _refuse_other_runs(state, paired.runs)
+    _refuse_unfit_values(state, query, paired.calls)
     old = state.unique(query, keep="first", maintain_order=True).select(
         *query,
-        *(pl.col(name).alias(at) for at, name in zip(keys(found.by), found.by, strict=True)),
+        *(pl.col(name).alias(at) for at, name in zip(keys(paired.by), paired.by, strict=True)),
         pl.col("look").alias("#look"),
         pl.lit(1.0).alias("#weight"),
         pl.lit(False).alias("#again"),
     )
     values_before = []
-    for run in found.runs:
+    for run in paired.runs:
         of_run = state.filter(pl.col(RUN_OF_TABLE) == run)
         of_run = old.select(query).join(of_run, on=query, **TO_QUERIES)
-        values = of_run.select(pl.col(call.text).fill_null(np.nan) for call in found.calls)
+        values = of_run.select(pl.col(call.text).fill_null(np.nan) for call in paired.calls)
         values_before.append(values.to_numpy())
     before = np.stack(values_before)
     numbered = old.select(query).with_row_index("#row")
-    row = found.queries.join(numbered, on=query, **TO_QUERIES)["#row"]
+    row = paired.queries.join(numbered, on=query, **TO_QUERIES)["#row"]
     came_again = row.is_not_null().to_numpy()
     rows = row.drop_nulls()
-    _warn_of_changes(before[:, rows.to_numpy()], found.values[:, came_again])
+    _warn_of_changes(before[:, rows.to_numpy()], paired.values[:, came_again])
     last: Any = old["#look"].max()
-    new = found.queries.filter(~came_again).select(old.columns)
+    new = paired.queries.filter(~came_again).select(old.columns)
     new = new.with_columns(pl.lit(last + 1, pl.Int64).alias("#look"))
     is_again = pl.int_range(pl.len()).is_in(rows.implode())
     old = old.with_columns(is_again.alias("#again"))
     return replace(
-        found,
+        paired,
         queries=pl.concat([old, new]),
-        values=np.concatenate([before, found.values[:, ~came_again]], axis=1),
+        values=np.concatenate([before, paired.values[:, ~came_again]], axis=1),
     )
