@@ -10,6 +10,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
+from ..._catalog.call import Call
 from ..._catalog.means import scaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
@@ -86,54 +87,52 @@ class Reliability(Result[R_co]):
             return [
                 "Two runs cannot tell how far an order of runs can be relied on; give three or more"
             ]
-        known = (row for row in rows if not row["difference"] and row["value"] is not None)
-        each = [
-            SENTENCES[row["figure"]].format(**{**row, "value": _shown(row, ".2f")}) for row in known
-        ]
-        return each or [
-            "Too few queries to tell how far the order of the runs can be relied on: "
-            f"{queries_of(rows)}"
-        ]
+        known = [row for row in rows if not row["difference"] and row["value"] is not None]
+        lines = []
+        for row in known:
+            shown = {**row, "value": _shown(row, ".2f")}
+            lines.append(SENTENCES[row["figure"]].format(**shown))
+        too_few = "Too few queries to tell how far the order of the runs can be relied on"
+        return lines or [f"{too_few}: {queries_of(rows)}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and figure."""
-        rows, of = records(self.table), self.settings
+        rows = records(self.table)
+        test = TESTS[self.settings["test"]]
         note = (
-            f"Discriminative power: share with p < {of['alpha']:g} by {TESTS[of['test']]}, over "
+            f"Discriminative power: share with p < {self.settings['alpha']:g} by {test}, over "
             f"{queries_of(rows)}."
         )
-        cells: dict[str, Shows] = {
-            "figure": _what,
-            "value": lambda row, name: Cell(_shown(row, ".3f"), row[name]),
-        }
-        return [
-            grid(
-                self,
-                rows,
-                ("metric", "figure"),
-                "value",
-                (note, *left_out(self, rows, most)),
-                most,
-                cells=cells,
-            )
-        ]
+        notes = (note, *left_out(self, rows, most))
+        cells: dict[str, Shows] = {"figure": _what, "value": _value}
+        return [grid(self, rows, ("metric", "figure"), "value", notes, most, cells=cells)]
 
 
 def _what(row: Record, name: str) -> Cell:
     """A figure, with the least difference or the other metric that it is about."""
-    least = f", differences from {row['difference']:g} on" if row["difference"] else ""
-    return Cell(
-        f"{row[name].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}"
-    )
+    text = row[name].replace("_", " ")
+    if row["difference"]:
+        text += f", differences from {row['difference']:g} on"
+    if row["other"]:
+        text += f" with {row['other']}"
+    return Cell(text)
+
+
+def _value(row: Record, name: str) -> Cell:
+    """A value and its interval, with three decimals."""
+    return Cell(_shown(row, ".3f"), row[name])
 
 
 def _shown(row: Record, how: str) -> str:
     """A value and its interval, shares in percent if they have few digits; empty without a
     value.
     """
-    how = ".0%" if how == ".2f" and row["figure"] != "tau" else how
-    value, low, high = (row[name] for name in ("value", "ci_low", "ci_high"))
-    return "" if value is None else f"{value:{how}} [{low:{how}}, {high:{how}}]"
+    value = row["value"]
+    if value is None:
+        return ""
+    if how == ".2f" and row["figure"] != "tau":
+        how = ".0%"
+    return f"{value:{how}} [{row['ci_low']:{how}}, {row['ci_high']:{how}}]"
 
 
 @verb(gives="whole", among=METRICS, watched=True, by_parts=True)
@@ -200,51 +199,60 @@ def reliability(
     design = Design(runs_of(options), None, (), None, options.get("missing", "error"))
     calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
     resampling = Resampling.of(options)
-    found = paired_values(table, calls, design)
+    paired = paired_values(table, calls, design)
     least = (0.0, *effects_of(difference))
-    (part,) = found.slices
-    part = part[~np.isnan(found.values[:, part]).any(axis=(0, 2))]
-    x = np.moveaxis(scaled(found.values[:, part], calls), 0, 1) * [
-        1.0 if call.higher_is_better else -1.0 for call in calls
-    ]
-    pairs = design.pairs(found.runs)
-    a, b = np.array(pairs).T
-    names: list[tuple[object, ...]] = [
-        (call.text, "discriminative_power", None, None) for call in calls
-    ]
-    names += [(call.text, "swap_rate", None, size) for call in calls for size in least]
-    names += [(one.text, "tau", other.text, None) for one, other in combinations(calls, 2)]
-    value, (low, high) = np.full(len(names), np.nan), np.full((2, len(names)), np.nan)
-    if len(x) >= LEAST:
-        critical = load("scipy.special", "stats").stdtrit(len(x) - 1, 1 - alpha / 2)
+    (queries,) = paired.slices
+    has_all = ~np.isnan(paired.values[:, queries]).any(axis=(0, 2))
+    queries = queries[has_all]
+    n = len(queries)
+    pairs = design.pairs(paired.runs)
+    names = _names(calls, least)
+    value = np.full(len(names), np.nan)
+    ends = np.full((2, len(names)), np.nan)
+    if n >= LEAST:
+        on_scale = scaled(paired.values[:, queries], calls)
+        direction = [1.0 if call.higher_is_better else -1.0 for call in calls]
+        values = np.moveaxis(on_scale, 0, 1) * direction
+        critical = load("scipy.special", "stats").stdtrit(n - 1, 1 - alpha / 2)
         with Progress("resampling queries", resampling.progress) as bar, np.errstate(all="ignore"):
-            keys = each(partial(words, kind="<u8"), halves, resampling.seed + 1, len(x), bar)
-            split = np.stack([np.argsort(key, kind="stable") < len(x) // 2 for key in keys])
-            value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
-            drawn = each(counts, resampling.resamples, resampling.seed, len(x), bar)
-            sampled = np.stack(
-                [_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn]
-            )
+            keys = each(partial(words, kind="<u8"), halves, resampling.seed + 1, n, bar)
+            is_first = np.stack([np.argsort(key, kind="stable") < n // 2 for key in keys])
+            a, b = np.array(pairs).T
+            sizes = np.array(least)
+            value = _figures(values, np.ones(n), a, b, is_first, sizes, critical)
+            few = is_first[:SPLITS]
+            draws = each(counts, resampling.resamples, resampling.seed, n, bar)
+            figures = [_figures(values, w, a, b, few, sizes, critical) for w in draws]
+            resampled = np.stack(figures)
         of_test = Estimation.by(test, replace(resampling, ci=None))
         with Progress("comparing runs", resampling.progress) as bar:
-            figures = compared_values(found, part, pairs, of_test, bar)
-        p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
-        value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
-        sampled = np.where(np.isnan(value), 0.0, sampled)
-        low, high = np.where(
-            np.isnan(value), np.nan, np.nanquantile(sampled, resampling.ends, axis=0)
-        )
-    rows = [
-        (*name, *of_name, len(a), len(x))
-        for name, *of_name in zip(names, *(y.tolist() for y in (value, low, high)), strict=True)
-    ]
+            compared = compared_values(paired, queries, pairs, of_test, bar)
+        p = compared["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
+        is_tested = ~np.isnan(p).any(axis=1)
+        value[: len(calls)] = np.where(is_tested, (p < alpha).mean(axis=1), np.nan)
+        is_known = ~np.isnan(value)
+        # Columns without a value have no interval, and must not warn of NaN alone.
+        resampled = np.where(is_known, resampled, 0.0)
+        ends = np.nanquantile(resampled, resampling.ends, axis=0)
+        ends = np.where(is_known, ends, np.nan)
+    columns = zip(names, value.tolist(), *ends.tolist(), strict=True)
+    rows = [(*name, *of_name, len(pairs), n) for name, *of_name in columns]
     settings = {
         **design.settings,
         "difference": least,
         "interval": resampling.interval,
-        "runs": found.runs,
+        "runs": paired.runs,
     }
     return Reliability(table.give(table_in(rows, TABLE)), settings)
+
+
+def _names(calls: Sequence[Call], least: Sequence[float]) -> list[tuple[object, ...]]:
+    """The metric, the figure, the other metric and the least difference of each figure."""
+    names: list[tuple[object, ...]] = []
+    names += [(call.text, "discriminative_power", None, None) for call in calls]
+    names += [(call.text, "swap_rate", None, size) for call in calls for size in least]
+    names += [(one.text, "tau", other.text, None) for one, other in combinations(calls, 2)]
+    return names
 
 
 def _figures(
@@ -256,19 +264,35 @@ def _figures(
     `x` has queries by runs by metrics, `a` and `b` the runs of each pair, `split` a row per split
     with its first half.
     """
-    n, flat = w.sum(), x.reshape(len(x), -1)
+    n = w.sum()
+    flat = x.reshape(len(x), -1)
     sums = (w @ flat).reshape(x.shape[1:])
-    rest, gain = x - sums / n, (sums[a] - sums[b]) / n
-    moments = np.einsum("q,qim,qjm->ijm", w, rest, rest, optimize=True) / (n - 1)
-    spread = np.maximum(moments[a, a] + moments[b, b] - 2 * moments[a, b], 0.0)
-    power = ((np.abs(gain) > NOISE) & (gain**2 * n > critical**2 * spread)).mean(axis=0)
-    own = split * w
-    first, size = (own @ flat).reshape(len(split), *sums.shape), own.sum(axis=1)[:, None, None]
-    one, other = (y[:, a] - y[:, b] for y in (first / size, (sums - first) / (n - size)))
-    one, other, gain = (np.where(np.abs(y) > NOISE, y, 0.0) for y in (one, other, gain))
-    large = np.abs(one)[..., None] >= least - NOISE
-    swapped = (large & (one * other < 0)[..., None]).sum(axis=(0, 1)) / large.sum(axis=(0, 1))
-    order = np.sign(gain)
+    gain = (sums[a] - sums[b]) / n
+    # Student's t of each pair, from the covariance of the runs' values.
+    rest = x - sums / n
+    products = np.einsum("q,qim,qjm->ijm", w, rest, rest, optimize=True)
+    covariance = products / (n - 1)
+    variance = covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]
+    is_significant = gain**2 * n > critical**2 * np.maximum(variance, 0.0)
+    power = ((np.abs(gain) > NOISE) & is_significant).mean(axis=0)
+    # The means of both halves, by split.
+    in_first = split * w
+    sums_of_first = (in_first @ flat).reshape(len(split), *sums.shape)
+    size = in_first.sum(axis=1)[:, None, None]
+    one = _gains(sums_of_first / size, a, b)
+    other = _gains((sums - sums_of_first) / (n - size), a, b)
+    is_large = np.abs(one)[..., None] >= least - NOISE
+    is_swapped = is_large & (one * other < 0)[..., None]
+    swap_rate = is_swapped.sum(axis=(0, 1)) / is_large.sum(axis=(0, 1))
+    # Kendall's tau-b of the orders by two metrics.
+    order = np.sign(np.where(np.abs(gain) > NOISE, gain, 0.0))
     untied = np.abs(order).sum(axis=0)
-    tau = (order.T @ order / np.sqrt(np.outer(untied, untied)))[np.triu_indices(len(untied), 1)]
-    return np.concatenate([power, swapped.ravel(), tau])
+    tau = order.T @ order / np.sqrt(np.outer(untied, untied))
+    of_two = np.triu_indices(len(untied), 1)
+    return np.concatenate([power, swap_rate.ravel(), tau[of_two]])
+
+
+def _gains(means: Floats, a: Any, b: Any) -> Floats:
+    """The differences of the means of each pair; 0 for rounding errors."""
+    gains = means[:, a] - means[:, b]
+    return np.where(np.abs(gains) > NOISE, gains, 0.0)
