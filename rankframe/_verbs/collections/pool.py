@@ -220,8 +220,9 @@ def leave_one_run_out(
             mean_without = without.get(name, {}).get(call.text)
             change = None if mean is None or mean_without is None else mean_without - mean
             others = [of_other[call.text] for run, of_other in with_all.items() if run != name]
-            places = [_place(x, others, higher=call.higher_is_better) for x in (mean, mean_without)]
-            figures.append((call.text, name, mean, mean_without, change, *places, *sizes))
+            both = (mean, mean_without)
+            places = [_place(x, others, higher=call.higher_is_better) for x in both]
+            figures.append((call.text, name, *both, change, *places, *sizes))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
     return pl.DataFrame(figures, TABLE, orient="row").sort(by_metric, maintain_order=True)
 
@@ -268,17 +269,14 @@ def _means(
     only: str | None = None,
 ) -> dict[Any, dict[str, float | None]]:
     """The mean of each metric by run."""
-    of_run = partial(_measured, rows, calls, largest)
+
+    def of_run(run: Setup) -> pl.DataFrame:
+        return measure(rows, run, *calls, largest_label=largest)
+
     values = runs.each(rows, setup, of_run, only)
     mean_of = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
     means = values.group_by(RUN, maintain_order=True).agg(**mean_of)
     return {row[RUN]: row for row in means.iter_rows(named=True)}
-
-
-def _measured(
-    rows: pl.DataFrame, calls: Sequence[Call], largest: float | None, run: Setup
-) -> pl.DataFrame:
-    return measure(rows, run, *calls, largest_label=largest)
 
 
 def _place(mean: float | None, others: list[float | None], *, higher: bool) -> int | None:

@@ -4,7 +4,7 @@ ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -21,6 +21,7 @@ from ..._support.progress import Progress
 from ..._table.columns import TEXTS, Columns, unfit_clicks
 from ..._table.roles import require
 from ..._table.runs import Runs, names_of
+from ..._table.setup import Setup
 from ..._table.shared_options import Intervals
 from ..._table.table import Table
 from ...errors import InvalidData, InvalidOption, on, option
@@ -61,34 +62,40 @@ class Shown:
     k: int
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        setup, rows, run = part.setup.of_table(part.rows.columns), part.rows, self.run
-        query = Runs.of(run=run).queries(setup).roles.query
-        contexts, doc = names_of(self.context) or query, setup.roles.doc_name
-        if doc in contexts:
-            says = " names the documents; a context is what several have in common, as "
-            raise InvalidOption(option(context=doc), says, option(context="query_id"))
-        if doc is None:
-            raise InvalidOption(
-                "documents that were shown at several ranks are known by their ids; say ",
-                on(doc=...),
-            )
-        for name in (*contexts, *([] if run is None else [run])):
-            require(rows.schema, name, "context" if name in contexts else "run")
+        rows = part.rows
+        setup = part.setup.of_table(rows.columns)
+        contexts, doc = self._document(setup)
+        for name in contexts:
+            require(rows.schema, name, "context")
+        lists = setup
+        if self.run is not None:
+            if self.run not in contexts:
+                require(rows.schema, self.run, "run")
+            if self.run not in setup.roles.query:
+                lists = setup.changed(query=(self.run, *setup.roles.query))
         Columns.of(setup, rows.schema)
-        lists = (
-            setup
-            if run is None or run in setup.roles.query
-            else setup.changed(query=(run, *setup.roles.query))
-        )
         label = pl.col(setup.roles.label).cast(pl.Float64)
         if rows.select(unfit_clicks(label).any()).item():
             raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
-        ranks = ranks_of(
-            rows, lists.changed(unjudged="nonrelevant"), "#rank"
-        )  # also of a document without a label
-        shown = rows.hstack(ranks).filter(pl.col("#rank") <= self.k, label.is_not_null())
+        # A document without a label has a rank, too.
+        ranks = ranks_of(rows, lists.changed(unjudged="nonrelevant"), "#rank")
+        is_shown = (pl.col("#rank") <= self.k) & label.is_not_null()
+        shown = rows.hstack(ranks).filter(is_shown)
         counts = {"#shown": pl.len(), "#clicks": label.sum()}
         return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
+
+    def _document(self, setup: Setup) -> tuple[Sequence[str], str]:
+        """The columns of the context and of the document."""
+        query = Runs.of(run=self.run).queries(setup).roles.query
+        contexts = names_of(self.context) or query
+        doc = setup.roles.doc_name
+        if doc is None:
+            says = "documents that were shown at several ranks are known by their ids; say "
+            raise InvalidOption(says, on(doc=...))
+        if doc in contexts:
+            says = " names the documents; a context is what several have in common, as "
+            raise InvalidOption(option(context=doc), says, option(context="query_id"))
+        return contexts, doc
 
 
 @verb(gives="table", by_parts=True)
@@ -170,16 +177,20 @@ def propensities(
     resampling = Resampling.of(options)
     shown = table.by_parts(Shown(run, context, k))
     *key, doc = shown.columns[:-3]
-    own = [*key, doc, "#rank"]  # sorted, so that draws do not depend on the order of rows
-    counted = shown.group_by(own).agg(pl.col("#shown", "#clicks").sum().cast(pl.Float64)).sort(own)
-    number, group = (
-        numbered(counted.select(names)).number.astype(np.int64) for names in ([*key, doc], key)
+    at_rank = [*key, doc, "#rank"]
+    totals = pl.col("#shown", "#clicks").sum().cast(pl.Float64)
+    # Sorted, so that draws do not depend on the order of the rows.
+    counted = shown.group_by(at_rank).agg(totals).sort(at_rank)
+    document = numbered(counted.select(*key, doc)).number.astype(np.int64)
+    group = numbered(counted.select(key)).number.astype(np.int64)
+    most_groups = max(CELLS // k**2, FEWEST_GROUPS)
+    counted = counted.select(
+        pl.col("#rank").cast(pl.Int64) - 1,
+        "#shown",
+        "#clicks",
+        pl.Series("#document", document),
+        pl.Series("#group", group % most_groups),
     )
-    numbers = {
-        "#document": pl.Series(number),
-        "#group": pl.Series(group % max(CELLS // k**2, FEWEST_GROUPS)),
-    }
-    counted = counted.select(pl.col("#rank").cast(pl.Int64) - 1, "#shown", "#clicks", **numbers)
     pairs = counted.join(counted, on="#document", maintain_order="left_right")
     pairs = pairs.filter(pl.col("#rank") != pl.col("#rank_right"))
     if pairs.is_empty() and not shown.is_empty():
@@ -189,31 +200,48 @@ def propensities(
         )
         of_sessions = ", or of what sessions have in common, as "
         raise InvalidData(says, option(run="ranker"), of_sessions, option(context="query"))
-    here, there = pl.col("#shown"), pl.col("#shown_right")
-    clicks = _clicks(pairs.with_columns(weighed=pl.col("#clicks") * there / (here + there)), k)
-    found, ends = np.full(k, np.nan), np.full((2, k), np.nan)
-    if len(clicks):
-        found = ESTIMATES[method](clicks.sum(axis=0).reshape(k, k))
-        with Progress("resampling queries", resampling.progress) as step:
-            draws = resampling.resamples, resampling.seed, step
-            drawn = resampled(lambda x: ESTIMATES[method](x[0].reshape(-1, k, k)), [clicks], *draws)
-        known = ~np.isnan(found) & ~np.isnan(drawn).all(axis=0)
-        ends[:, known] = np.nanquantile(drawn[:, known], resampling.ends, axis=0)
+    propensity, low, high = _estimates(_clicks(pairs, k), k, ESTIMATES[method], resampling)
     at_ranks = pairs.unique(["#document", "#rank"]).group_by("#rank")
     counts = at_ranks.agg(n_documents=pl.len(), n_clicks=pl.col("#clicks").sum())
-    columns = {"#rank": np.arange(k), "propensity": found, "ci_low": ends[0], "ci_high": ends[1]}
+    columns = {"#rank": np.arange(k), "propensity": propensity, "ci_low": low, "ci_high": high}
     result = pl.DataFrame(columns).fill_nan(None).with_columns(rank=pl.col("#rank") + 1)
     result = result.join(counts, on="#rank", how="left", maintain_order="left")
     result = result.with_columns(pl.col("n_documents", "n_clicks").fill_null(0))
     return result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items())
 
 
+def _estimates(
+    clicks: Floats, k: int, estimate: Callable[[Floats], Floats], resampling: Resampling
+) -> tuple[Floats, Floats, Floats]:
+    """The propensity of each rank and its interval, of the clicks of groups of contexts."""
+    ends = np.full((2, k), np.nan)
+    if not len(clicks):
+        return np.full(k, np.nan), *ends
+    propensity = estimate(clicks.sum(axis=0).reshape(k, k))
+
+    def of_resamples(sums: list[Floats]) -> Floats:
+        return estimate(sums[0].reshape(-1, k, k))
+
+    with Progress("resampling queries", resampling.progress) as step:
+        how = (resampling.resamples, resampling.seed, step)
+        draws = resampled(of_resamples, [clicks], *how)
+    is_known = ~np.isnan(propensity) & ~np.isnan(draws).all(axis=0)
+    ends[:, is_known] = np.nanquantile(draws[:, is_known], resampling.ends, axis=0)
+    return propensity, *ends
+
+
 def _clicks(pairs: pl.DataFrame, k: int) -> Floats:
-    """The weighed clicks of each pair of ranks, a row per group of contexts."""
-    groups: Integers = np.unique(pairs["#group"].to_numpy(), return_inverse=True)[1]
-    at = (groups * k + pairs["#rank"].to_numpy()) * k + pairs["#rank_right"].to_numpy()
-    n = int(groups.max(initial=-1)) + 1
-    sums: Floats = np.bincount(at, weights=pairs["weighed"].to_numpy(), minlength=n * k * k).astype(
-        np.float64
-    )
-    return sums.reshape(n, k * k)
+    """The clicks of each pair of ranks, a row per group of contexts; a document that was shown n
+    times at one rank and m times at the other weighs n m / (n + m).
+    """
+    here = pl.col("#shown")
+    there = pl.col("#shown_right")
+    # Of the n m / (n + m), n is in the number of clicks.
+    weighed = pairs.select(pl.col("#clicks") * there / (here + there)).to_series()
+    group: Integers = np.unique(pairs["#group"].to_numpy(), return_inverse=True)[1]
+    n_groups = int(group.max(initial=-1)) + 1
+    first = pairs["#rank"].to_numpy()
+    second = pairs["#rank_right"].to_numpy()
+    cell = (group * k + first) * k + second
+    sums = np.bincount(cell, weights=weighed.to_numpy(), minlength=n_groups * k * k)
+    return sums.astype(np.float64).reshape(n_groups, k * k)
