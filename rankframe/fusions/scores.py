@@ -134,7 +134,7 @@ def wsum(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     Vogt and Cottrell, Fusion via a linear combination of scores, Information Retrieval 1, 1999;
     ranx' ``wsum``.
     """
-    return r.total(r.score * r.weight(weights))
+    return _weighted_sum(r, weights)
 
 
 @fusion(of="scores")
@@ -153,7 +153,7 @@ def mixed(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     ----------
     ranx' ``mixed``.
     """
-    return r.total(r.score * r.weight(weights)) * r.n_listing.sqrt()
+    return _weighted_sum(r, weights) * r.n_listing.sqrt()
 
 
 @fusion(of="scores")
@@ -171,7 +171,13 @@ def wmnz(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     ----------
     Wu and Crestani, Data fusion with estimated weights, CIKM 2002; ranx' ``wmnz``.
     """
-    return r.total(r.score) * r.total(pl.when(r.listed).then(r.weight(weights)))
+    total = r.total(r.score)
+    weight = pl.when(r.listed).then(r.weight(weights))
+    return total * r.total(weight)
+
+
+def _weighted_sum(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
+    return r.total(r.score * r.weight(weights))
 
 
 @normalization("minmax", "min-max")
@@ -179,11 +185,7 @@ def min_max(r: Scores) -> pl.Expr:
     """From 0, the least score, to 1, the greatest; 1 for every document where all scores are
     equal.
     """
-    return (
-        pl.when(r.greatest > r.least)
-        .then((r.score - r.least) / (r.greatest - r.least))
-        .otherwise(_one(r))
-    )
+    return _on_span(r, r.score - r.least)
 
 
 @normalization("min-max-inverted")
@@ -191,11 +193,13 @@ def min_max_inverted(r: Scores) -> pl.Expr:
     """From 1, the least score, to 0, the greatest: for distances; 1 for every document where all
     are equal.
     """
-    return (
-        pl.when(r.greatest > r.least)
-        .then((r.greatest - r.score) / (r.greatest - r.least))
-        .otherwise(_one(r))
-    )
+    return _on_span(r, r.greatest - r.score)
+
+
+def _on_span(r: Scores, distance: pl.Expr) -> pl.Expr:
+    """A distance over that of the greatest score from the least; 1 where all are equal."""
+    share = distance / (r.greatest - r.least)
+    return pl.when(r.greatest > r.least).then(share).otherwise(_one(r))
 
 
 @normalization(text="max")
@@ -205,7 +209,8 @@ def over_greatest(r: Scores) -> pl.Expr:
         r.score < 0,
         "normalize='max' divides by the greatest score, and a score is negative; write 'min_max'",
     )
-    return pl.when(r.greatest > 0).then(r.score / r.greatest).otherwise(_one(r))
+    share = r.score / r.greatest
+    return pl.when(r.greatest > 0).then(share).otherwise(_one(r))
 
 
 @normalization(text="sum")
@@ -214,7 +219,9 @@ def over_sum(r: Scores) -> pl.Expr:
     are equal.
     """
     above = r.score - r.least
-    return pl.when(r.greatest > r.least).then(above / r.total(above)).otherwise(_one(r) / r.length)
+    share = above / r.total(above)
+    equal = _one(r) / r.length
+    return pl.when(r.greatest > r.least).then(share).otherwise(equal)
 
 
 @normalization("z_score", "z-score", "zscore")
@@ -222,7 +229,8 @@ def zmuv(r: Scores) -> pl.Expr:
     """Zero mean, unit variance: standard deviations above the mean; 0 where all scores are
     equal.
     """
-    return pl.when(r.deviation > 0).then((r.score - r.mean) / r.deviation).otherwise(_one(r) - 1)
+    deviations = (r.score - r.mean) / r.deviation
+    return pl.when(r.deviation > 0).then(deviations).otherwise(_zero(r))
 
 
 @normalization()
@@ -234,7 +242,7 @@ def rank(r: Scores) -> pl.Expr:
 @normalization()
 def l2(r: Scores) -> pl.Expr:
     """The score over the Euclidean norm of the ranking's scores; 0 where that is 0."""
-    return pl.when(r.norm > 0).then(r.score / r.norm).otherwise(_one(r) - 1)
+    return pl.when(r.norm > 0).then(r.score / r.norm).otherwise(_zero(r))
 
 
 @normalization("dist_based_score")
@@ -243,9 +251,15 @@ def dbsf(r: Scores) -> pl.Expr:
     where all are equal.
     """
     low = r.mean - 3 * r.deviation
-    return pl.when(r.deviation > 0).then((r.score - low) / (6 * r.deviation)).otherwise(_one(r) / 2)
+    share = (r.score - low) / (6 * r.deviation)
+    return pl.when(r.deviation > 0).then(share).otherwise(_one(r) / 2)
 
 
 def _one(r: Scores) -> pl.Expr:
     """1 for each document that the ranking has."""
     return pl.when(r.rank.is_not_null()).then(1.0)
+
+
+def _zero(r: Scores) -> pl.Expr:
+    """0 for each document that the ranking has."""
+    return _one(r) - 1
