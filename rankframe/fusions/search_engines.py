@@ -17,6 +17,7 @@ from .._catalog.fusions import fusion
 from .._words.ranking import Range
 from .._words.rankings import Rankings, Scores
 from ..errors import InvalidOption, option
+from .ranks import rrf
 
 __all__ = [
     "elasticsearch_linear", "elasticsearch_rrf", "haystack", "langchain", "llamaindex",
@@ -58,8 +59,7 @@ def elasticsearch_rrf(
     ----------
     Elasticsearch 9.2, ``RRFRetrieverBuilder``.
     """
-    credit = r.by_rank(1 / (rank_constant + r.rank))
-    return r.total(credit * r.weight(weights))
+    return rrf(r, rank_constant, weights=weights)
 
 
 @fusion(of="engine", depth=WINDOW)

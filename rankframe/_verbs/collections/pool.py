@@ -26,6 +26,7 @@ from ..._table.table import Table, refuse_names
 from ..._words.context import Persistence
 from ...errors import InvalidOption, on, option
 from ..call.declaration import verb
+from ..decide.slice_of_pairs import in_order_of
 from ..measure.evaluate import ranks_of
 from ..sample.slices import in_slices
 
@@ -223,8 +224,7 @@ def leave_one_run_out(
             both = (mean, mean_without)
             places = [_place(x, others, higher=call.higher_is_better) for x in both]
             figures.append((call.text, name, *both, change, *places, *sizes))
-    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return pl.DataFrame(figures, TABLE, orient="row").sort(by_metric, maintain_order=True)
+    return in_order_of(calls, pl.DataFrame(figures, TABLE, orient="row"))
 
 
 def _refuse_unknown(teams: Iterable[str], names: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from ..._catalog.call import Call
 from ..._catalog.means import Mean, unscaled
 from ..._catalog.registry import COMPARED
 from ..._catalog.requests import Request, averaged
+from ..._results.columns import schema
 from ..._results.compared_runs import MeansOfRuns, gives_chances, of_pairs, pairs_shown
 from ..._results.grid import (
     ALPHA,
@@ -58,7 +59,7 @@ from ..sample.unequal_runs import unequal
 from .estimation import Choice, Estimation
 from .ranks import ranks_of, tied_for_top
 from .sequential import Looks, price, warn_of_drift
-from .slice_of_pairs import SliceOfPairs
+from .slice_of_pairs import SliceOfPairs, in_order_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -68,22 +69,16 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 TABLE = {
-    "metric": pl.String, "baseline": pl.String, "run": pl.String,
-    "baseline_mean": pl.Float64, "mean": pl.Float64, "difference": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "interval": pl.String,
-    "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect_size": pl.Float64, "wins": pl.UInt32,
-    "ties": pl.UInt32, "losses": pl.UInt32, "n_queries": pl.UInt32,
-}  # fmt: skip
+    **schema("metric baseline run baseline_mean mean difference ci_low ci_high interval"),
+    **schema("p_value p_adjusted"),
+    "effect_size": pl.Float64(),
+    **schema("wins ties losses n_queries"),
+}
 
 OF_CLUSTERS: dict[str, Any] = {"n_clusters": pl.UInt32}
 """The column with `cluster`."""
 
-HIDDEN = {
-    "#number": pl.Float64,
-    "#exact": pl.Float64,
-    "#width_ratio": pl.Float64,
-    "#crossed": pl.Float64,
-}
+HIDDEN = dict.fromkeys(("#number", "#exact", "#width_ratio", "#crossed"), pl.Float64)
 """Columns that settings and gates read: the queries counted with equal weights, whether p is exact,
 and of looks the ratio of widths and whether a bound was crossed."""
 
@@ -442,20 +437,21 @@ def compared(
 ) -> tuple[PairedValues, pl.DataFrame]:
     """The runs' values, and a row per metric, slice and pair of runs, with the columns `HIDDEN`."""
     clusters = OF_CLUSTERS if design.cluster is not None else {}
-    schema = {**TABLE, **clusters, **estimation.estimator.columns, **HIDDEN}
-    refuse_names([*schema], design.by, "by")
+    dtypes = {**TABLE, **clusters, **estimation.estimator.columns, **HIDDEN}
+    refuse_names([*dtypes], design.by, "by")
     values = paired_values(table, calls, design, sized=True)
     values = looks.arranged(values, table)
     pairs = design.pairs(values.runs)
-    tables = [pl.DataFrame([*values.of_slices([]), *pl.DataFrame(schema=schema)])]
+    no_figures = pl.DataFrame(schema=dtypes)
+    tables = [pl.DataFrame([*values.of_slices([]), *no_figures])]
     with Progress("comparing runs", estimation.resampling.progress) as progress:
         for rows in values.slices:
-            figures = of_slice(SliceOfPairs.of(values, rows, pairs), estimation, progress)
+            part = SliceOfPairs.of(values, rows, pairs)
+            figures = of_slice(part, estimation, progress)
             warn_of_drift(figures)
             where = values.of_slices(rows[:1].tolist() * figures.height)
             tables.append(pl.DataFrame([*where, *figures]))
-    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return values, pl.concat(tables).sort(by_metric, maintain_order=True)
+    return values, in_order_of(calls, pl.concat(tables))
 
 
 def compared_values(

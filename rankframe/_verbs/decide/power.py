@@ -12,6 +12,7 @@ import polars as pl
 from ... import stats
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged, refuse_geometric
+from ..._results.columns import schema
 from ..._results.grid import queries, queries_of
 from ..._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
 from ..._statistics.sample import Sample
@@ -30,7 +31,7 @@ from ..sample.resampling import Resampling
 from ..sample.slices import table_of
 from .compare import names_of_pairs
 from .estimation import Choice, Estimation
-from .slice_of_pairs import SliceOfPairs
+from .slice_of_pairs import SliceOfPairs, in_order_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -41,11 +42,11 @@ Effect: TypeAlias = Annotated[float, Range(above=0)]
 Chance: TypeAlias = Annotated[float, Range(above=0, below=1)]
 
 TABLE = {
-    "metric": pl.String, "baseline": pl.String, "run": pl.String,
-    "std": pl.Float64, "difference": pl.Float64, "n_queries": pl.UInt32, "power": pl.Float64, "queries_needed": pl.Int64,
-}  # fmt: skip
+    **schema("metric baseline run std difference n_queries power"),
+    "queries_needed": pl.Int64(),
+}
 
-SAVED = {"variance_saved": pl.Float64}
+SAVED = schema("variance_saved")
 """The column of an estimator that saves variance."""
 
 ALONE = Resampling(None, "t", 1, 0, progress=False)
@@ -132,8 +133,8 @@ def power(
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
     calls = refuse_geometric(averaged(metrics, example))
     saves = "variance_saved" in choice.estimator.columns
-    schema = TABLE | SAVED if saves else TABLE
-    refuse_names([*schema], design.by, "by")
+    dtypes = TABLE | SAVED if saves else TABLE
+    refuse_names([*dtypes], design.by, "by")
     values = paired_values(table, calls, design)
     rows: list[tuple[object, ...]] = []
     for part in values.slices:
@@ -142,9 +143,8 @@ def power(
         for spread in Spread.of(of_slice, estimation):
             saved = [spread.saved] if saves else []
             rows += [(*where, *spread.row(effect, power, alpha), *saved) for effect in effects]
-    figures = table_of(rows, design.by, values.queries.schema, schema)
-    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return figures.sort(by_metric, maintain_order=True)
+    figures = table_of(rows, design.by, values.queries.schema, dtypes)
+    return in_order_of(calls, figures)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import polars as pl
 from ... import stats
 from ..._catalog.call import Call
 from ..._catalog.means import scaled, unscaled
+from ..._results.columns import schema
 from ..._results.grid import ALPHA, Record
 from ..._results.sentences import NAMED, Quotes, metric_of, quoted
 from ..._statistics.order import Order
@@ -21,12 +22,12 @@ from ..._support.statistical_options import Bound
 from ..measure.paired_values import Design, PairedValues, Pairs
 from ..sample.resampling import Resampling
 from ..sample.slices import table_of
-from .slice_of_pairs import by_people
+from .slice_of_pairs import by_people, in_order_of
 
 TABLE = {
-    "metric": pl.String, "run": pl.String, "mean": pl.Float64,
-    "rank": pl.UInt32, "rank_low": pl.UInt32, "rank_high": pl.UInt32, "beats": pl.UInt32, "beaten_by": pl.UInt32, "group": pl.UInt32,
-}  # fmt: skip
+    **schema("metric run mean rank"),
+    **dict.fromkeys(("rank_low", "rank_high", "beats", "beaten_by", "group"), pl.UInt32()),
+}
 
 LEAST = -1e300
 """The logarithm of 0, so that a sum without it is not NaN."""
@@ -62,8 +63,7 @@ def ranks_of(
                 names = (*where, call.text, values.runs[run])
                 rows.append((*names, float(shown[run]), *numbers[run]))
     table = table_of(rows, design.by, values.queries.schema, TABLE)
-    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return table.sort(by_metric, maintain_order=True)
+    return in_order_of(calls, table)
 
 
 def _directions(calls: Sequence[Call]) -> Floats:

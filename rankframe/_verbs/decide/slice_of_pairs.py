@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import polars as pl
+
 from ..._catalog.call import Call
 from ..._catalog.means import Mean, scaled
 from ..._statistics.estimate import Need
@@ -152,6 +154,13 @@ class SliceOfPairs:
         name = f"differences of {', '.join(call.text for call in self.paired.calls)}"
         of_slice = control.of_slice(self.rows)
         of_slice.refuse_unfit(name, where, self.changes, known.values, self.weights)
+
+
+def in_order_of(calls: Sequence[Call], table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a table metric by metric."""
+    texts = [call.text for call in calls]
+    by_metric = pl.col("metric").cast(pl.Enum(texts))
+    return table.sort(by_metric, maintain_order=True)
 
 
 def by_people(paired: PairedValues, rows: Integers) -> Booleans:
