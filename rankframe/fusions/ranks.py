@@ -34,8 +34,9 @@ def rrf(
     Cormack, Clarke and Büttcher, Reciprocal rank fusion outperforms Condorcet, SIGIR 2009; ranx'
     and trectools' ``rrf``; with weights, LangChain's ``EnsembleRetriever``.
     """
-    credit = r.by_rank(1 / (k + r.rank))
-    return r.total(credit * r.weight(weights))
+    credit = 1 / (k + r.rank)
+    weight = r.weight(weights)
+    return r.total(r.by_rank(credit) * weight)
 
 
 @fusion(of="ranks")
@@ -84,12 +85,14 @@ def logn_isr(r: Rankings, sigma: Annotated[float, Range(least=0, most=1)] = 0.01
     Mourão, Martins and Magalhães, Multimodal medical information retrieval with unsupervised rank
     fusion, 2015; ranx' ``logn_isr``.
     """
-    return _inverse_squares(r) * (r.n_listing + sigma).log()
+    h = r.n_listing + sigma
+    return _inverse_squares(r) * h.log()
 
 
 def _inverse_squares(r: Rankings) -> pl.Expr:
     """The sum of 1 over the squared rank."""
-    return r.total(r.by_rank(r.rank**-2.0))
+    credit = r.by_rank(r.rank**-2.0)
+    return r.total(credit)
 
 
 @fusion("rbp", "rbp_fusion", "rank_biased_precision_fusion", of="ranks")
@@ -116,7 +119,8 @@ def rbc(
     SIGIR 2017; ranx' ``rbc``, trectools' fusion by RBP.
     """
     attention = (1 - phi) * phi ** (r.rank - 1)
-    return r.total(r.by_rank(attention) * r.weight(weights))
+    weight = r.weight(weights)
+    return r.total(r.by_rank(attention) * weight)
 
 
 @fusion("bordafuse", "w_bordafuse", "borda_count", of="ranks", absent=True)
@@ -141,7 +145,8 @@ def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     in_list = r.by_rank(r.n_candidates - r.rank + 1)
     absent = (r.n_candidates - r.length + 1) / 2
     points = pl.when(r.listed).then(in_list).otherwise(absent)
-    return r.total(points * r.weight(weights))
+    weight = r.weight(weights)
+    return r.total(points * weight)
 
 
 @fusion("w_condorcet", "copeland", of="ranks", absent=True)

@@ -115,7 +115,8 @@ def comb_gmnz(r: Rankings, gamma: float = 1.0) -> pl.Expr:
     ----------
     Lee, Analyses of multiple evidence combination, SIGIR 1997; ranx' ``gmnz``.
     """
-    return r.total(r.score) * r.n_listing.pow(gamma)
+    factor = r.n_listing.pow(gamma)
+    return r.total(r.score) * factor
 
 
 @fusion("weighted_sum", "linear", of="scores")
@@ -172,12 +173,14 @@ def wmnz(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     Wu and Crestani, Data fusion with estimated weights, CIKM 2002; ranx' ``wmnz``.
     """
     total = r.total(r.score)
-    weight = pl.when(r.listed).then(r.weight(weights))
-    return total * r.total(weight)
+    weight = r.weight(weights)
+    of_listed = pl.when(r.listed).then(weight)
+    return total * r.total(of_listed)
 
 
 def _weighted_sum(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
-    return r.total(r.score * r.weight(weights))
+    weight = r.weight(weights)
+    return r.total(r.score * weight)
 
 
 @normalization("minmax", "min-max")
@@ -229,8 +232,9 @@ def zmuv(r: Scores) -> pl.Expr:
     """Zero mean, unit variance: standard deviations above the mean; 0 where all scores are
     equal.
     """
+    is_spread = r.deviation > 0
     deviations = (r.score - r.mean) / r.deviation
-    return pl.when(r.deviation > 0).then(deviations).otherwise(_zero(r))
+    return pl.when(is_spread).then(deviations).otherwise(_zero(r))
 
 
 @normalization()
@@ -242,7 +246,8 @@ def rank(r: Scores) -> pl.Expr:
 @normalization()
 def l2(r: Scores) -> pl.Expr:
     """The score over the Euclidean norm of the ranking's scores; 0 where that is 0."""
-    return pl.when(r.norm > 0).then(r.score / r.norm).otherwise(_zero(r))
+    share = r.score / r.norm
+    return pl.when(r.norm > 0).then(share).otherwise(_zero(r))
 
 
 @normalization("dist_based_score")
@@ -250,9 +255,15 @@ def dbsf(r: Scores) -> pl.Expr:
     """Distribution-based: from three standard deviations below the mean, 0, to three above, 1; 1/2
     where all are equal.
     """
-    low = r.mean - 3 * r.deviation
-    share = (r.score - low) / (6 * r.deviation)
-    return pl.when(r.deviation > 0).then(share).otherwise(_one(r) / 2)
+    half = _one(r) / 2
+    share = in_six_deviations(r, r.deviation)
+    return pl.when(r.deviation > 0).then(share).otherwise(half)
+
+
+def in_six_deviations(r: Scores, deviation: pl.Expr) -> pl.Expr:
+    """The score on a scale from three standard deviations below the mean, 0, to three above, 1."""
+    low = r.mean - 3 * deviation
+    return (r.score - low) / (6 * deviation)
 
 
 def _one(r: Scores) -> pl.Expr:

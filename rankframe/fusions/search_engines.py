@@ -18,6 +18,7 @@ from .._words.ranking import Range
 from .._words.rankings import Rankings, Scores
 from ..errors import InvalidOption, option
 from .ranks import rrf
+from .scores import in_six_deviations
 
 __all__ = [
     "elasticsearch_linear", "elasticsearch_rrf", "haystack", "langchain", "llamaindex",
@@ -97,12 +98,14 @@ def elasticsearch_linear(
 
 def _elasticsearch_minmax(r: Scores) -> pl.Expr:
     width = _greatest_above_0(r) - r.least
+    is_equal = width.abs() < 1e-6
     share = (r.score - r.least) / width
-    return pl.when(width.abs() < 1e-6).then(r.least).otherwise(share)
+    return pl.when(is_equal).then(r.least).otherwise(share)
 
 
 def _elasticsearch_l2(r: Scores) -> pl.Expr:
-    return pl.when(r.norm < 1e-6).then(r.score).otherwise(r.score / r.norm)
+    share = r.score / r.norm
+    return pl.when(r.norm < 1e-6).then(r.score).otherwise(share)
 
 
 def _greatest_above_0(r: Scores) -> pl.Expr:
@@ -160,7 +163,8 @@ def opensearch_hybrid(
     weight = _share(r, weights)
     counts = given >= 0 if combination == "arithmetic_mean" else given > 0
     score = pl.when(counts).then(given)
-    all_weights = r.total(pl.when(counts).then(weight))
+    weight_of_counted = pl.when(counts).then(weight)
+    all_weights = r.total(weight_of_counted)
     if combination == "arithmetic_mean":
         mean = r.total(score * weight) / all_weights
     elif combination == "geometric_mean":
@@ -179,14 +183,16 @@ def _opensearch_min_max(r: Scores) -> pl.Expr:
 
 
 def _opensearch_l2(r: Scores) -> pl.Expr:
-    return pl.when(r.norm == 0).then(0.0).otherwise(r.score / r.norm)
+    share = r.score / r.norm
+    return pl.when(r.norm == 0).then(0.0).otherwise(share)
 
 
 def _opensearch_z_score(r: Scores) -> pl.Expr:
     above = (r.score - r.mean) / r.sample_deviation
-    at_mean = r.score.cast(pl.Float32) == r.mean.cast(pl.Float32)
+    score = r.score.cast(pl.Float32)
+    mean = r.mean.cast(pl.Float32)
     above_0 = pl.when(above <= 0).then(0.001).otherwise(above)
-    return pl.when(at_mean).then(r.greatest).otherwise(above_0)
+    return pl.when(score == mean).then(r.greatest).otherwise(above_0)
 
 
 @fusion(of="engine")
@@ -213,7 +219,8 @@ def opensearch_rrf(
     OpenSearch neural-search 3, ``RRFNormalizationTechnique`` and ``RRFScoreCombinationTechnique``.
     """
     credit = (1 / (rank_constant + r.rank)).round(10)
-    return r.total(r.by_rank(credit) * r.weight(weights))
+    weight = r.weight(weights)
+    return r.total(r.by_rank(credit) * weight)
 
 
 @fusion(of="engine")
@@ -239,8 +246,10 @@ def qdrant_rrf(
     constant.
     """
     weight = r.weight(weights)
-    credit = r.by_rank(1 / (k - 1 + r.rank / weight))
-    return r.total(pl.when(weight > 0).then(credit).otherwise(0.0))
+    rank = r.rank / weight
+    credit = r.by_rank(1 / (k - 1 + rank))
+    term = pl.when(weight > 0).then(credit).otherwise(0.0)
+    return r.total(term)
 
 
 @fusion(of="engine")
@@ -261,8 +270,7 @@ def qdrant_dbsf(r: Rankings) -> pl.Expr:
 
 
 def _qdrant_distribution(r: Scores) -> pl.Expr:
-    low = r.mean - 3 * r.sample_deviation
-    share = (r.score - low) / (6 * r.sample_deviation)
+    share = in_six_deviations(r, r.sample_deviation)
     equal = pl.when(r.rank.is_not_null()).then(0.5)
     return pl.when(r.sample_deviation > 0).then(share).otherwise(equal)
 
@@ -288,7 +296,8 @@ def langchain(
     langchain-classic 1.0, ``EnsembleRetriever``.
     """
     weight = _share(r, None) if weights is None else r.weight(weights)
-    return r.total(r.by_rank(1 / (c + r.rank)) * weight)
+    credit = 1 / (c + r.rank)
+    return r.total(r.by_rank(credit) * weight)
 
 
 @fusion("query_fusion_retriever", of="engine")
@@ -323,9 +332,11 @@ def llamaindex(
     """
     weight = _share(r, weights)
     if mode == "simple":
-        return r.greatest(r.normalized(None))
+        score = r.normalized(None)
+        return r.greatest(score)
     if mode == "reciprocal_rerank":
-        return r.total(r.by_rank(1 / (60 + r.rank - 1)))
+        credit = 1 / (60 + r.rank - 1)
+        return r.total(r.by_rank(credit))
     normalize = _relative if mode == "relative_score" else _distribution(_one_if_above_0)
     return r.total(r.normalized(normalize) * weight)
 
@@ -341,8 +352,7 @@ def _one_if_above_0(r: Scores) -> pl.Expr:
 
 def _distribution(of_equal: Callable[[Scores], pl.Expr]) -> Callable[[Scores], pl.Expr]:
     def normalize(r: Scores) -> pl.Expr:
-        low = r.mean - 3 * r.deviation
-        share = (r.score - low) / (6 * r.deviation)
+        share = in_six_deviations(r, r.deviation)
         return pl.when(r.deviation > 0).then(share).otherwise(of_equal(r))
 
     return normalize
@@ -387,14 +397,17 @@ def haystack(
     if join_mode == "merge":
         return r.total(r.normalized(None) * weight)
     if join_mode == "reciprocal_rank_fusion":
-        return r.total(r.by_rank(61 / (60 + r.rank)) * weight)
-    return r.greatest(r.normalized(_distribution(lambda r: r.score)))
+        credit = 61 / (60 + r.rank)
+        return r.total(r.by_rank(credit) * weight)
+    score = r.normalized(_distribution(lambda r: r.score))
+    return r.greatest(score)
 
 
 def _share(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
     """The weight of a row's ranking, of weights brought to a sum of 1."""
     if weights is None or not r.n_rankings:  # an empty table names no runs
-        return pl.lit(1 / max(r.n_rankings, 1))
+        n = max(r.n_rankings, 1)
+        return pl.lit(1 / n)
     weight = r.weight(weights)
     if min(weights) < 0 or not 0 < sum(weights) < math.inf:
         says = (

@@ -31,7 +31,8 @@ def mean_average_precision(t: JudgedRankings) -> Learned:
 
 def by_rank(t: JudgedRankings) -> Learned:
     """The share of relevant documents at each rank, of the queries whose ranking reaches it."""
-    return t.by_place(rank=t.rank, probability=t.relevant.mean())
+    probability = t.relevant.mean()
+    return t.by_place(rank=t.rank, probability=probability)
 
 
 def by_share_of_length(t: JudgedRankings, x: int) -> Learned:
@@ -42,7 +43,8 @@ def by_share_of_length(t: JudgedRankings, x: int) -> Learned:
     part = ((t.rank - 1) / size).floor() + 1
     left = t.length - (part - 1) * size
     share = t.relevant / pl.min_horizontal(size, left)
-    return t.by_place(segment=part, probability=share.sum() / t.n_queries)
+    probability = share.sum() / t.n_queries
+    return t.by_place(segment=part, probability=probability)
 
 
 def by_segment(t: JudgedRankings) -> Learned:
@@ -59,7 +61,8 @@ def by_class(t: JudgedRankings) -> Learned:
 
 def _between(t: JudgedRankings, last: tuple[int, ...]) -> Learned:
     widths = [end - start for start, end in zip((0, *last), last, strict=False)]
-    segment = pl.when(t.rank <= last[-1]).then(_place(t.rank, last))
+    is_within = t.rank <= last[-1]
+    segment = pl.when(is_within).then(_place(t.rank, last))
     numbers = range(1, len(last) + 1)
     width = segment.first().replace_strict(numbers, widths, return_dtype=pl.Float64)
     probability = t.relevant.sum() / (width * t.n_queries)
@@ -86,7 +89,8 @@ def mapfuse(r: Rankings) -> pl.Expr:
     fusion, SIGIR 2010; ranx' ``mapfuse``.
     """
     precision = r.learned(pl.lit(1))
-    return r.total(r.by_rank(precision / r.rank))
+    credit = r.by_rank(precision / r.rank)
+    return r.total(credit)
 
 
 @trained(by_rank, of="ranks")
@@ -129,7 +133,8 @@ def slidefuse(r: Rankings, w: Annotated[int, Range(least=0)]) -> pl.Expr:
     """
     a = pl.max_horizontal(1.0, r.rank - w)
     b = pl.min_horizontal(r.length, r.rank + w)
-    mean = r.learned_sum(a, b) / (b - a + 1)
+    n = b - a + 1
+    mean = r.learned_sum(a, b) / n
     return r.total(r.by_rank(mean))
 
 
@@ -156,7 +161,8 @@ def probfuse(r: Rankings, x: Annotated[int, Range(least=1)]) -> pl.Expr:
     """
     size = (r.length / x).ceil()
     k = ((r.rank - 1) / size).floor() + 1
-    return r.total(r.by_rank(r.learned(k) / k))
+    credit = r.learned(k) / k
+    return r.total(r.by_rank(credit))
 
 
 @trained(by_segment, of="scores")
@@ -174,7 +180,8 @@ def segfuse(r: Rankings) -> pl.Expr:
     Shokouhi, Segmentation of search engine results for effective data-fusion, ECIR 2007; ranx'
     ``segfuse``.
     """
-    probability = r.learned(_place(r.rank, SEGMENTS))
+    segment = _place(r.rank, SEGMENTS)
+    probability = r.learned(segment)
     return r.total(r.by_rank(probability) * (r.score + 1))
 
 
@@ -194,8 +201,9 @@ def bayesfuse(r: Rankings) -> pl.Expr:
     Aslam and Montague, Models for metasearch, SIGIR 2001; ranx' ``bayesfuse``, which reads beyond
     its ranks after 1000.
     """
-    p = r.learned(_place(r.rank, CLASSES[:-1]))
-    p = pl.when(p > 0).then(p).otherwise(RARE)
+    k = _place(r.rank, CLASSES[:-1])
+    learned = r.learned(k)
+    p = pl.when(learned > 0).then(learned).otherwise(RARE)
     q = pl.when(p < 1).then(1 - p).otherwise(RARE)
     log_odds = (p / q).log()
     term = pl.when(r.listed).then(r.by_rank(log_odds)).otherwise(log_odds)
