@@ -96,7 +96,8 @@ class FittedFusion(Result[R_co]):
             rankings.values = learned
             return formula(rankings, **options)
 
-        return replace(call, metric=replace(call.metric, formula=bound))
+        metric = replace(call.metric, formula=bound)
+        return replace(call, metric=metric)
 
     def _by_place(self) -> list[list[float]]:
         """The learned values of each run, place by place."""
@@ -171,7 +172,8 @@ class FittedFusion(Result[R_co]):
         for at in sorted(values_at)[:most]:
             figures = [values_at[at].get(run, 0.0) for run in self.runs]
             places = [Cell(str(x)) for x in at]
-            body.append((*places, *(Cell(number(figure, 4)) for figure in figures)))
+            cells = [Cell(number(figure, 4)) for figure in figures]
+            body.append((*places, *cells))
         notes = [f"Figures: {value}."]
         if most is not None and len(values_at) > most:
             n = f"{len(values_at):,} {place[0]}s"
@@ -268,11 +270,13 @@ def fit(
     chosen = runs_of(options).required()
     names = chosen.names(rows)
     learned = _learned(rows, setup, chosen, names, call)
-    run = pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
+    numbers = range(len(names))
+    run = pl.col("#run").replace_strict(numbers, names, return_dtype=pl.String)
     figures = [x for x in (learned.place, learned.value) if x is not None]
     values = learned.table.select(run.alias("run"), *figures)
-    n_queries = rows.select(chosen.queries(setup).roles.query).n_unique()
-    return FittedFusion(call.text, tuple(names), table.give(values), {"n_queries": n_queries})
+    query = chosen.queries(setup).roles.query
+    settings = {"n_queries": rows.select(query).n_unique()}
+    return FittedFusion(call.text, tuple(names), table.give(values), settings)
 
 
 def ranker_of(frame: Any) -> Any:
@@ -326,25 +330,29 @@ def _learned(
             "nothing to learn; join the judgments, or set the least relevant label, "
         )
         raise InvalidData(says, on(relevant=...))
-    relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
+    of_documents = pl.lit(is_relevant.cast(pl.Float64))
+    relevant = of_documents.gather(pl.col("#document"))
     if setup.policies.tie_rule.averages:
         relevant = relevant.mean().over("#list", "#score")
     length = pl.len().over("#list").cast(pl.Float64)
     rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))
-    n_queries = entries.documents.select(of_queries.roles.query).n_unique()
+    ids = entries.documents.select(of_queries.roles.query)
     # With a label for every document, a query without labels counts, too.
-    labelled = entries.documents.with_columns(label_of_document.fill_null(-1))
+    label_or_none = label_of_document.fill_null(-1)
+    labelled = entries.documents.with_columns(label_or_none)
     every_query = replace(entries, documents=labelled)
 
     def means(metric: str) -> list[float]:
         (call_of_metric,) = parse(metric)
+        mean = pl.col(metric).mean()
         columns = []
         for i in range(len(names)):
             table, of_scores = of_run(every_query, i, of_queries)
             values = measure(table, of_scores, call_of_metric).lazy()
-            columns.append(values.select(pl.col(metric).mean()))
+            columns.append(values.select(mean))
         return pl.concat(columns).collect().to_series().fill_null(0.0).to_list()
 
     method = cast(Trained, call.metric)
     defaults = {name: x.default for name, x in method.parameters.items()}
-    return method.learned(JudgedRankings(rows, n_queries, means), {**defaults, **options})
+    rankings = JudgedRankings(rows, ids.n_unique(), means)
+    return method.learned(rankings, {**defaults, **options})

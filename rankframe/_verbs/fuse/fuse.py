@@ -113,7 +113,8 @@ def fused(
     """A row per document of a query, with its fused score; null for one that no ranking has."""
     depth, absent = needs(call, setup)
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
-    documents = scored(entries, [call], expected=setup.policies.tie_rule.averages)
+    expected = setup.policies.tie_rule.averages
+    documents = scored(entries, [call], expected=expected)
     label = [name for name in documents.columns if name == setup.roles.label]
     return documents.select(pl.exclude("#0", *label), pl.col("#0").alias(SCORE), *label)
 
@@ -122,24 +123,26 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the
     methods share their columns.
     """
+    is_listed = pl.col(LISTED)
     rankings = None
     values = []
     for i, call in enumerate(calls):
         rankings, value = formulated(call, entries, expected=expected, shared=rankings)
-        is_listed = pl.when(pl.col(LISTED))
-        values.append(is_listed.then(value).cast(pl.Float64).alias(f"#{i}"))
+        score = pl.when(is_listed).then(value)
+        values.append(score.cast(pl.Float64).alias(f"#{i}"))
     if rankings is None:
         return entries.documents
     faults = rankings.needed.refused.values()
-    columns = {name: term for name, (_, term) in rankings.of_documents.items()}
+    parts = rankings.of_documents
+    columns = {name: term for name, (_, term) in parts.items()}
     columns |= {fault.column: fault.rows for fault in faults}
-    rows = rankings.needed.compute(entries.rows).select("#document", **columns)
-    rows_in_memory = rows.collect(engine="in-memory")
+    rows = rankings.needed.compute(entries.rows)
+    terms = rows.select("#document", **columns).collect(engine="in-memory")
     for fault in faults:
-        if rows_in_memory[fault.column].any():
+        if terms[fault.column].any():
             raise InvalidData(fault.message)
-    n_documents = entries.documents.height
-    scores = per_document(rows_in_memory, rankings.of_documents, n_documents).select(values)
+    by_document = per_document(terms, parts, entries.documents.height)
+    scores = by_document.select(values)
     for call, column in zip(calls, scores, strict=True):
         if not column.is_finite().all():
             says = f"{call.text} gives a document a score that is NaN or infinite"
@@ -152,7 +155,8 @@ def per_document(
 ) -> pl.DataFrame:
     """A row per document, with the aggregates `parts` of its rows."""
     document = rows["#document"].to_numpy()
-    columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
+    n_rows = np.bincount(document, minlength=height)
+    columns = {LISTED: pl.Series(n_rows > 0)}
     how_of = {name: how for name, (how, _) in parts.items() if how != "sum"}
     if how_of:
         aggregates = {name: getattr(pl.col(name), how)() for name, how in how_of.items()}
@@ -162,7 +166,8 @@ def per_document(
         columns.update({name: every[name] for name in how_of})
     for name in parts.keys() - how_of.keys():
         terms = rows[name].fill_null(0).cast(pl.Float64).to_numpy()
-        columns[name] = pl.Series(_sums(document, terms, height))
+        sums = _sums(document, terms, height)
+        columns[name] = pl.Series(sums)
     return pl.DataFrame(columns)
 
 
@@ -172,7 +177,8 @@ def _sums(document: Integers, terms: Floats, height: int) -> Floats:
     The first 24 bits of the terms and the other bits add up without rounding, if the terms are of
     similar size.
     """
-    first_bits = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
+    bits = terms.view(np.int64) & FIRST_BITS
+    first_bits = bits.view(np.float64)
     # Terms may be infinite here; the fused score is refused later.
     with np.errstate(invalid="ignore"):
         other_bits = terms - first_bits
@@ -199,7 +205,8 @@ def over_runs(
     if isinstance(method, FittedFusion):
         runs = method.in_order(runs)
     of_query = runs.queries(setup)
-    taken = [*of_query.roles.query, setup.roles.doc_in(rows.schema), label]
+    doc = setup.roles.doc_in(rows.schema)
+    taken = [*of_query.roles.query, doc, label]
     refuse_names([*new], [name for name in taken if name is not None], "the table")
     refuse_bounds(setup)
     of_whole = None if table.whole is None else table.whole.runs
@@ -209,7 +216,8 @@ def over_runs(
     if isinstance(method, FittedFusion) and names:
         names = method.matched(names)
     weights = options.get("weights")
-    call = method_of(method, **{**options, "weights": with_weights(weights, names)})
+    in_order = with_weights(weights, names)
+    call = method_of(method, **{**options, "weights": in_order})
     has_weights = call.arguments.get("weights") is not None
     if has_weights and not has_order and not isinstance(weights, Mapping):
         says = (
@@ -354,7 +362,8 @@ def explain(
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()
     ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
-    return over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES])
+    chosen = runs_for(method, runs, run)
+    return over_runs(_explained, table, method, chosen, options, [*FIGURES])
 
 
 def _explained(
@@ -370,14 +379,16 @@ def _explained(
     normalized = rankings.score if "normalize" in call.metric.parameters else pl.lit(None)
     columns = {name: x for name, (_, x) in rankings.of_documents.items()}
     computed = rankings.needed.compute(entries.rows)
-    rows = computed.with_columns(normalized.alias("#normalized"), **columns).collect()
+    normalized = normalized.alias("#normalized")
+    rows = computed.with_columns(normalized, **columns).collect()
     totals = per_document(rows, rankings.of_documents, entries.documents.height)
     totals = totals.with_row_index("#document").cast({"#document": pl.Int64})
     # The column of each row stands for the total of which it is a term.
     term = _term(rankings, value)
     of_document = [name for name in columns if name != term]
     others = totals.select("#document", *of_document)
-    terms = rows.drop(of_document).lazy().join(others.lazy(), on="#document")
+    terms = rows.drop(of_document).lazy()
+    terms = terms.join(others.lazy(), on="#document")
     figures = {
         RUN_OF_TABLE: pl.lit(pl.Series(names, dtype=pl.String)).gather(pl.col("#run")),
         "rank": rankings.rank,
@@ -402,8 +413,9 @@ def _in_order(fused: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     of_fused = setup.changed(score="#fused", ascending=False)
     order = in_rank_order(fused, Columns.of(of_fused, fused.schema, label=False))
     rank = order.rows().select("#query", "#row", pl.col("#position").alias("#fused rank"))
-    documents = fused[rank["#row"]].with_columns(
-        pl.Series("#document", rank["#row"], pl.Int64),
+    row = rank["#row"]
+    documents = fused[row].with_columns(
+        pl.Series("#document", row, pl.Int64),
         pl.int_range(rank.height, eager=True).alias("#order"),
         rank["#fused rank"],
     )

@@ -145,7 +145,11 @@ class Space:
         """The setting to which tuning is compared: the first value of each option, and equal
         weights.
         """
-        return self._call({name: values[0] for name, values in self.choices.items()})
+        return self._call(self._first_values)
+
+    @property
+    def _first_values(self) -> dict[str, object]:
+        return {name: values[0] for name, values in self.choices.items()}
 
     @cached_property
     def grid(self) -> list[Call]:
@@ -158,11 +162,12 @@ class Space:
         """The setting with the highest mean; of equal ones the first tried."""
         if self.tuning.searched(self.n_runs) == "grid":
             return _best(self.grid, score)
-        chosen = {name: values[0] for name, values in self.choices.items()}
+        chosen = self._first_values
         for _ in range(SWEEPS):
             before = chosen
             for name, run in self._coordinates():
-                values = [chosen[name], *self._values(name, run, chosen[name])]
+                now = chosen[name]
+                values = [now, *self._values(name, run, now)]
                 options = [{**chosen, name: value} for value in values]
                 options_of = {self._call(x): x for x in options}
                 chosen = options_of[_best([*options_of], score)]
@@ -237,7 +242,8 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
     spaces = []
     for text in tuning.methods:
         call = fusion_of(text)
-        spaces.append(Space(call, _choices(call, tuning.options), tuning, n_runs))
+        choices = _choices(call, tuning.options)
+        spaces.append(Space(call, choices, tuning, n_runs))
     methods = ", ".join(tuning.methods)
     for name in tuning.options:
         if not any(name in space.choices for space in spaces):
@@ -425,13 +431,16 @@ class Values:
         groups: dict[tuple[int | None, bool], list[Call]] = {}
         for call in dict.fromkeys(calls):
             if call not in self.known:
-                groups.setdefault(needs(call, self.setup), []).append(call)
+                need = needs(call, self.setup)
+                groups.setdefault(need, []).append(call)
         total = len(self.known) + sum(len(group) for group in groups.values())
         for need, group in groups.items():
             entries = self.entries(*need)
-            at_once = max(1, AT_ONCE // max(1, entries.documents.height))
+            n_documents = max(1, entries.documents.height)
+            at_once = max(1, AT_ONCE // n_documents)
             for start in range(0, len(group), at_once):
-                self._measure_all(entries, group[start : start + at_once], total)
+                batch = group[start : start + at_once]
+                self._measure_all(entries, batch, total)
         return np.column_stack([self.known[call] for call in calls])
 
     def _measure_all(self, entries: Entries, calls: Sequence[Call], total: int) -> None:
@@ -468,7 +477,8 @@ class Values:
 
 def _means(values: Floats) -> Floats:
     """The mean of each column; NaN without a value."""
-    return stats.means(values, np.ones(len(values)))
+    weights = np.ones(len(values))
+    return stats.means(values, weights)
 
 
 def _of_method(row: Record, name: str) -> Cell:
@@ -604,7 +614,8 @@ def tune(
         rankings = folded.rankings(values)
         full = values.entries(setup.policies.depth, False)
         for i, name in enumerate(names):
-            rankings[name] = values.measured(*of_run(full, i, of_queries))
+            scores = of_run(full, i, of_queries)
+            rankings[name] = values.measured(*scores)
     on_own_scale = [unscaled(x[:, None], [measured]) for x in rankings.values()]
     weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
     paired = PairedValues(query, [*rankings], [measured], weighted, np.stack(on_own_scale))
@@ -683,7 +694,8 @@ class Folded:
         """The settings that are best on the queries."""
         order = _shuffled(queries, tuning.seed)
         fold = np.empty(len(order), dtype=np.int64)
-        fold[order] = np.arange(len(order)) % tuning.folds
+        places = np.arange(len(order))
+        fold[order] = places % tuning.folds
         chosen = []
         for i in range(tuning.folds):
             others = order[fold[order] != i]
@@ -694,7 +706,8 @@ class Folded:
     def rankings(self, values: Values) -> dict[str, Floats]:
         """The values of queries out of fold, in sample and untuned."""
         in_sample, untuned = values.of([self.final, self.untuned]).T
-        out_of_fold = self.of_folds[np.arange(len(self.fold)), self.fold]
+        queries = np.arange(len(self.fold))
+        out_of_fold = self.of_folds[queries, self.fold]
         return {TUNED: out_of_fold, IN_SAMPLE: in_sample, UNTUNED: untuned}
 
     def columns(self) -> list[pl.Series]:
@@ -749,16 +762,19 @@ def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: i
     inner_folds = min(folds, len(queries))
     if len(spaces) == 1 or inner_folds < 2:
         calls = [space.best(score) for space in spaces]
-        return calls[int(np.argmax(score(calls)))]
+        best_call = int(np.argmax(score(calls)))
+        return calls[best_call]
     fold = np.arange(len(queries)) % inner_folds
     means = []
     for space in spaces:
         parts = []
         for i in range(inner_folds):
-            best = space.best(values.mean(queries[fold != i]))
+            others = queries[fold != i]
+            best = space.best(values.mean(others))
             parts.append((best, queries[fold == i]))
         means.append(values.mean_of_parts(parts))
-    return spaces[int(np.argmax(means))].best(score)
+    best_space = int(np.argmax(means))
+    return spaces[best_space].best(score)
 
 
 def _table(
@@ -783,6 +799,7 @@ def _table(
 def _candidates(values: Values, metric: Call) -> pl.DataFrame:
     """All settings that were tried, with their means over all queries."""
     by_call = np.column_stack([*values.known.values()])
-    means = unscaled(_means(by_call), [metric] * len(values.known))
+    metrics = [metric] * len(values.known)
+    means = unscaled(_means(by_call), metrics)
     columns = {"method": [call.text for call in values.known], "mean": means}
     return pl.DataFrame(columns).fill_nan(None)
