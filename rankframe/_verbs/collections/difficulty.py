@@ -99,11 +99,14 @@ def difficulty(
     refuse_bounds(table.setup)
     resampling = Resampling.of(options)
     requests = dict.fromkeys([*calls, metric])
-    values = measure(table.rows, table.setup, *requests).sort(table.setup.roles.query)
+    values = measure(table.rows, table.setup, *requests)
+    values = values.sort(table.setup.roles.query)
     rows = []
     with Progress("resampling queries", resampling.progress) as step:
         for call in calls:
-            both = values.select(x=pl.col(call.text), y=pl.col(metric.text)).drop_nulls()
+            x = pl.col(call.text)
+            y = pl.col(metric.text)
+            both = values.select(x=x, y=y).drop_nulls()
             predicted_and_value = both.to_numpy().T
             for name, *figures in _correlations(predicted_and_value, resampling, step):
                 rows.append((call.text, metric.text, name, *figures, both.height))
@@ -116,7 +119,8 @@ def _correlations(
     """Each correlation, its interval and its p-value."""
     n = both.shape[1]
     draws = each(counts, resampling.resamples, resampling.seed, n, step) if n else ()
-    resamples = [both[:, np.repeat(np.arange(n), times.astype(np.int64))] for times in draws]
+    query = np.arange(n)
+    resamples = [both[:, np.repeat(query, times.astype(np.int64))] for times in draws]
     for name in CORRELATIONS:
         value, p = _correlation(name, both)
         correlations = np.array([_correlation(name, x)[0] for x in resamples], dtype=float)
@@ -148,10 +152,13 @@ def _abstention(predicted: Floats, value: Floats) -> float:
     for by in (predicted, value):
         _, level = np.unique(by, return_inverse=True)
         # Tied queries are left out in any order: each has the mean of its level.
-        of_level = np.bincount(level, value) / np.bincount(level)
+        n_of_level = np.bincount(level)
+        of_level = np.bincount(level, value) / n_of_level
         ascending = of_level[np.sort(level)]
         total_from = np.cumsum(ascending[::-1])[::-1]
-        means = total_from[left_out] / (n - np.array(left_out))
+        n_left = n - np.array(left_out)
+        means = total_from[left_out] / n_left
         area = means.sum() - (means[0] + means[-1]) / 2
-        areas.append(area - value.mean() * (len(left_out) - 1))
+        at_random = value.mean() * (len(left_out) - 1)
+        areas.append(area - at_random)
     return float(areas[0] / areas[1])

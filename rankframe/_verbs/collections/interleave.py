@@ -134,28 +134,32 @@ def _lists(
     entries = entries_of(frame, setup, runs, names, depth=setup.policies.depth, absent=False)
     documents = entries.documents
     rows = entries.rows.select("#list", "#document", "#run", "#rank").collect(engine="in-memory")
-    ranked = dict(rows.group_by("#list").agg("#document").iter_rows())
+    of_list = rows.group_by("#list").agg("#document")
+    ranked = dict(of_list.iter_rows())
     first = np.unique(entries.query, return_index=True)[1]
     picks: list[Pick] = []
     lengths = np.zeros(len(first), dtype=np.int64)
-    for query, stream in enumerate(seeds_of(documents[first], setup.roles.query, seed)):
-        of_runs = [ranked.get(2 * query + team, []) for team in (0, 1)]
+    for number, stream in enumerate(seeds_of(documents[first], setup.roles.query, seed)):
+        of_runs = [ranked.get(2 * number + team, []) for team in (0, 1)]
         n_documents = len({*of_runs[0], *of_runs[1]})
         n = n_documents if k is None else min(n_documents, k)
-        lengths[query] = n
+        lengths[number] = n
         if n:
             coins = uniforms(stream, 2 * n)[:, 0]
             picks += interleaved(method, of_runs, coins)
     document = np.array([pick[0] for pick in picks], dtype=np.int64)
     team = np.array([pick[1] for pick in picks], dtype=np.int64)
-    start = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    ends = np.cumsum(lengths)
+    start = np.repeat(ends - lengths, lengths)
     ranks = np.full((documents.height, 2), np.nan)
-    ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
+    row = rows["#document"].to_numpy()
+    column = rows["#run"].to_numpy()
+    ranks[row, column] = rows["#rank"].to_numpy()
     has_team = team != NO_TEAM
     other_team = (team == 0).astype(np.int64)
     columns = {
         "rank": np.arange(1, len(picks) + 1) - start,
-        "team": [None if number == NO_TEAM else names[number] for number in team],
+        "team": [None if x == NO_TEAM else names[x] for x in team],
         "credit": np.array([pick[2] for pick in picks], dtype=np.float64),
         "team_rank": np.where(has_team, ranks[document, team], np.nan),
         "other_rank": np.where(has_team, ranks[document, other_team], np.nan),
@@ -164,5 +168,7 @@ def _lists(
     lists = documents[document].with_columns(shown)
     last = [name for name in (setup.roles.label, ROW) if name in documents.columns]
     if ROW in documents.columns:
-        lists = lists.with_columns(documents[ROW][first.repeat(lengths)])
-    return lists.select(*setup.roles.query, str(setup.roles.doc_name), *SHOWN, *last)
+        query = first.repeat(lengths)
+        lists = lists.with_columns(documents[ROW][query])
+    doc = str(setup.roles.doc_name)
+    return lists.select(*setup.roles.query, doc, *SHOWN, *last)

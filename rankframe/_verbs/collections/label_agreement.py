@@ -203,7 +203,9 @@ def _runs(
         raise InvalidOption(
             "judges have tables, rows or columns, and runs go with columns; name them in one way"
         )
-    return Runs.of(runs if tables is None else tables, run if judge is None else judge)
+    in_columns = runs if tables is None else tables
+    in_rows = run if judge is None else judge
+    return Runs.of(in_columns, in_rows)
 
 
 @verb(gives="whole", runs=_runs)
@@ -299,13 +301,15 @@ def label_agreement(
     example = (
         "collection.label_agreement('label', 'label_llm', metric='ndcg@10', runs=['bm25', 'ltr'])"
     )
-    calls = refuse_geometric(averaged([metric], example, setup if has_runs else None))
+    of_runs = setup if has_runs else None
+    calls = refuse_geometric(averaged([metric], example, of_runs))
     chosen.require(table.rows, setup)
     names = chosen.names(table.rows) if of_rows else [*dict.fromkeys(labels)]
     _refuse_few(names)
     label = setup.roles.label
     columns = [label] if of_rows else names
-    frame = table.rows.with_columns(_cleaned(table.rows, name) for name in columns)
+    cleaned = [_cleaned(table.rows, name) for name in columns]
+    frame = table.rows.with_columns(cleaned)
     labels_of = {name: pl.col(name) for name in columns}
     if of_rows:
         judge_of_row = pl.col(chosen.column or "").cast(pl.String)
@@ -323,7 +327,8 @@ def label_agreement(
         biases = [] if of_rows else study.biases(names)
         orders = Orders([], [], [], [])
         if has_runs:
-            orders = study.orders(names, calls, options.get("missing", "error"))
+            missing = options.get("missing", "error")
+            orders = study.orders(names, calls, missing)
         of_all = study.of_all(documents, number) if len(names) > 2 else []
     return LabelAgreement(
         table.give(table_in([*of_all, *measures, *orders.taus], TABLE)),
@@ -389,13 +394,15 @@ class Study:
     @property
     def query(self) -> list[str]:
         """The query columns."""
-        return [*self.runs.queries(self.setup).roles.query]
+        of_queries = self.runs.queries(self.setup)
+        return [*of_queries.roles.query]
 
     def estimates(self, statistic: Statistic, columns: Floats) -> list[Row]:
         """Statistics of the sums of columns, a row per query, with their intervals; NaN where
         undefined.
         """
-        of_table = statistic([columns.sum(axis=0, keepdims=True)])[0]
+        totals = columns.sum(axis=0, keepdims=True)
+        of_table = statistic([totals])[0]
         draws = np.full((1, len(of_table)), np.nan)
         if len(columns) > 1:
             # In this order the draws are the same for any order of the rows.
@@ -431,7 +438,8 @@ class Study:
             _refuse_several(documents, name)
         arrays = {name: documents[f"#{name}"].list.first().to_numpy() for name in labels}
         queries = documents["#key"].struct.unnest()[self.query]
-        return arrays, numbered(queries).number.astype(np.int64)
+        number = numbered(queries).number
+        return arrays, number.astype(np.int64)
 
     def of_pair(
         self, labels: Labels, number: Integers, judge: str, other: str
@@ -439,7 +447,8 @@ class Study:
         """The measures of two judges, and how many documents have each two labels."""
         mine = labels[judge]
         theirs = labels[other]
-        both = ~np.isnan(mine) & ~np.isnan(theirs)
+        is_theirs = ~np.isnan(theirs)
+        both = ~np.isnan(mine) & is_theirs
         relevant = self.setup.policies.relevant
         grades = _grades([mine[both], theirs[both]])
         n = len(grades)
@@ -447,13 +456,15 @@ class Study:
         row = np.searchsorted(grades, mine[both])
         column = np.searchsorted(grades, theirs[both])
         cells = np.zeros((n_queries, n * n))
-        np.add.at(cells, (number[both], row * n + column), 1)
+        cell = row * n + column
+        np.add.at(cells, (number[both], cell), 1)
         of_other = [
             np.bincount(number[is_counted], minlength=n_queries)
-            for is_counted in (~np.isnan(theirs), theirs >= relevant)
+            for is_counted in (is_theirs, theirs >= relevant)
         ]
         statistic = partial(_measures, grades=grades, relevant=relevant)
-        estimates = self.estimates(statistic, np.column_stack([cells, *of_other]))
+        sums = np.column_stack([cells, *of_other])
+        estimates = self.estimates(statistic, sums)
         sizes = (int(both.sum()), len(np.unique(number[both])))
         named = zip(MEASURES, estimates, strict=True)
         measures: list[Row] = [(judge, other, name, *figures, *sizes) for name, figures in named]
@@ -469,11 +480,13 @@ class Study:
         n = len(grades)
         has_several = is_given.sum(axis=0) > 1
         number = number[has_several]
-        places = np.where(is_given, np.searchsorted(grades, given), np.nan)
+        place = np.searchsorted(grades, given)
+        places = np.where(is_given, place, np.nan)
         cells = coincidences(places[:, has_several], n)
         sums = np.zeros((number.max(initial=-1) + 1, n * n))
         np.add.at(sums, number, cells.reshape(len(number), n * n))
-        (estimate,) = self.estimates(partial(_alpha, n=n), sums)
+        statistic = partial(_alpha, n=n)
+        (estimate,) = self.estimates(statistic, sums)
         return [(None, None, "alpha", *estimate, len(number), len(np.unique(number)))]
 
     def biases(self, names: Sequence[str]) -> list[Row]:
@@ -485,12 +498,14 @@ class Study:
         rows = self.frame.select(*ids, *labels)
 
         def of_run(run: Setup) -> pl.DataFrame:
-            return rows.hstack(ranks_of(self.frame, run, "#rank"))
+            ranks = ranks_of(self.frame, run, "#rank")
+            return rows.hstack(ranks).drop_nulls("#rank")
 
-        ranked = self.runs.each(self.frame, self.setup, of_run).drop_nulls("#rank")
+        ranked = self.runs.each(self.frame, self.setup, of_run)
         biases: list[Row] = []
         for run, documents in in_slices(ranked, [RUN]).items():
-            part = np.searchsorted(RANKS, documents["#rank"].to_numpy())
+            rank = documents["#rank"].to_numpy()
+            part = np.searchsorted(RANKS, rank)
             number = numbered(documents[self.query]).number
             for judge, other in combinations(names, 2):
                 less = documents[f"#label {other}"] - documents[f"#label {judge}"]
@@ -503,11 +518,13 @@ class Study:
         the number of documents.
         """
         known = ~np.isnan(less)
-        sums = np.zeros((number.max() + 1, 2, len(PARTS)))
+        n_queries = number.max() + 1
+        sums = np.zeros((n_queries, 2, len(PARTS)))
         of_all_ranks = np.full(known.sum(), len(PARTS) - 1)
+        query = number[known]
         for place in (part[known], of_all_ranks):
-            np.add.at(sums[:, 0], (number[known], place), less[known])
-            np.add.at(sums[:, 1], (number[known], place), 1)
+            np.add.at(sums[:, 0], (query, place), less[known])
+            np.add.at(sums[:, 1], (query, place), 1)
         means = self.estimates(_quotients, sums.reshape(len(sums), -1))
         n_documents = sums[:, 1].sum(axis=0).astype(int).tolist()
         figures = zip(PARTS, means, n_documents, strict=True)
@@ -527,7 +544,8 @@ class Study:
         runs = under[0].runs
         # Judges by queries by runs.
         values = np.stack([paired.values[..., 0].T for paired in under])
-        values = values[:, ~np.isnan(values).any(axis=(0, 2))]
+        has_all = ~np.isnan(values).any(axis=(0, 2))
+        values = values[:, has_all]
         n = values.shape[1]
         means = values.sum(axis=1) / (n or math.nan)
         orders = Orders(runs, [], [], [])
@@ -579,7 +597,9 @@ def _measures(sums: list[Floats], grades: Floats, relevant: float) -> Floats:
 def _called_alike(cells: Floats, grades: Booleans) -> Floats:
     """Of the judge's documents with some grades, the share to which the other gives one of them."""
     of_judge = cells[:, grades]
-    return quotient(of_judge[:, :, grades].sum((1, 2)), of_judge.sum((1, 2)))
+    n_of_judge = of_judge.sum((1, 2))
+    n_alike = of_judge[:, :, grades].sum((1, 2))
+    return quotient(n_alike, n_of_judge)
 
 
 def _alpha(sums: list[Floats], n: int) -> Floats:

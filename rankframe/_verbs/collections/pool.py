@@ -48,13 +48,16 @@ def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame,
         raise InvalidOption(says, on(doc=...))
     key = [*runs.queries(setup).roles.query, doc]
     label = setup.roles.label
-    grade = pl.col(label).cast(pl.Float64) if label in rows.columns else pl.lit(None, pl.Float64)
+    grade = pl.lit(None, pl.Float64)
+    if label in rows.columns:
+        grade = pl.col(label).cast(pl.Float64)
     judged = pl.when(grade >= 0).then(grade).alias("#label")
 
     def of_run(run: Setup) -> pl.DataFrame:
         ids = dict.fromkeys([*run.roles.query, *key])
         # Documents without a judgment have a rank, whatever the policy.
-        ranks = ranks_of(rows, run.changed(unjudged="nonrelevant"), "#rank")
+        of_all = run.changed(unjudged="nonrelevant")
+        ranks = ranks_of(rows, of_all, "#rank")
         return rows.select(*ids, judged).hstack(ranks).drop_nulls("#rank")
 
     return runs.each(rows, setup, of_run), key
@@ -117,18 +120,21 @@ def pool(
         says = "a pool takes a depth, "
         more = ", or the persistence of readers, "
         raise InvalidOption(says, option(depth=10), more, option(rbp=0.8))
-    ranked, key = _ranked(table.rows, table.setup, runs_of(options))
+    runs = runs_of(options)
+    ranked, key = _ranked(table.rows, table.setup, runs)
     *query, doc = key
     rank = pl.col("#rank")
     n_runs = pl.col(RUN).n_unique()
     columns = {"rank": rank.min().cast(pl.UInt32), "n_runs": n_runs.cast(pl.UInt32)}
     more_first: list[pl.Expr] = []
     if rbp is not None:
-        attention = (1 - rbp) * rbp ** (rank.cast(pl.Float64) - 1)
+        steps = rank.cast(pl.Float64) - 1
+        attention = (1 - rbp) * rbp**steps
         columns["attention"] = attention.sum()
         more_first = [-pl.col("attention")]
     refuse_names([*columns], key, "the table")
-    queries = table.rows.select(query).unique(maintain_order=True).with_row_index("#query")
+    queries = table.rows.select(query).unique(maintain_order=True)
+    queries = queries.with_row_index("#query")
     ranked = ranked.join(queries, on=query, how="left", nulls_equal=True, maintain_order="left")
     judged = ranked.drop_nulls("#label").select(key)
     unjudged = ranked.join(judged, on=key, how="anti", nulls_equal=True)
@@ -139,7 +145,8 @@ def pool(
     pooled = pooled.sort("#query", *more_first, "rank", in_more_runs, doc)
     if size is not None:
         of_query = pooled.group_by("#query", maintain_order=True)
-        pooled = of_query.head(min(size, len(pooled)))
+        most = min(size, len(pooled))
+        pooled = of_query.head(most)
     return pooled.select(*key, *columns)
 
 
@@ -200,19 +207,24 @@ def leave_one_run_out(
     names = runs.names(rows)
     team_of = {name: name for name in names} | dict(teams or {})
     _refuse_unknown(team_of, names)
-    judged = ranked.filter(pl.col("#rank") <= depth).drop_nulls("#label")
+    is_pooled = pl.col("#rank") <= depth
+    judged = ranked.filter(is_pooled).drop_nulls("#label")
     by_team = _of_one_team(judged, key, team_of)
     # The largest label counts also where it is removed.
-    largest = largest_in(rows.lazy().select(label), "in-memory")
+    labels = rows.lazy().select(label)
+    largest = largest_in(labels, "in-memory")
     means = partial(_means, runs=runs, setup=setup, calls=calls, largest=largest)
     with_all = means(rows)
+    of_queries = runs.queries(setup)
     figures = []
     for name in names:
         removed = by_team.get((team_of[name],), judged.clear())
         of_run = rows
         if runs.column is not None:
-            of_run = rows.filter(pl.col(runs.column).cast(pl.String) == name)
-        left = _without(of_run, removed.select(key), runs.queries(setup), label)
+            run = pl.col(runs.column).cast(pl.String)
+            of_run = rows.filter(run == name)
+        documents = removed.select(key)
+        left = _without(of_run, documents, of_queries, label)
         without = means(left, only=name)
         is_relevant = removed["#label"] >= setup.policies.relevant
         sizes = (removed.height, is_relevant.sum())
@@ -240,7 +252,9 @@ def _of_one_team(
 ) -> dict[tuple[Any, ...], pl.DataFrame]:
     """The judged documents that one team alone brought to the pool, by team."""
     team = pl.col(RUN).replace_strict(team_of, default=None, return_dtype=pl.String)
-    documents = judged.group_by(key).agg(team.unique().alias("#team"), pl.col("#label").first())
+    label = pl.col("#label").first()
+    teams = team.unique().alias("#team")
+    documents = judged.group_by(key).agg(teams, label)
     of_one_team = documents.filter(pl.col("#team").list.len() == 1)
     return in_slices(exploded(of_one_team, "#team"), ["#team"])
 
@@ -253,10 +267,12 @@ def _without(rows: pl.DataFrame, removed: pl.DataFrame, queries: Setup, label: s
     key = removed.columns
     rows = rows.join(gone, on=key, how="left", nulls_equal=True, maintain_order="left")
     is_gone = pl.col("#gone")
-    rows = rows.with_columns(pl.when(is_gone.is_null()).then(label).alias(label))
+    left = pl.when(is_gone.is_null()).then(label)
+    rows = rows.with_columns(left.alias(label))
     n_labels = pl.col(label).count().over(queries.roles.query)
     lost_all = is_gone & (n_labels == 0)
-    rows = rows.with_columns(pl.when(lost_all).then(-1).otherwise(label).alias(label))
+    counted = pl.when(lost_all).then(-1).otherwise(label)
+    rows = rows.with_columns(counted.alias(label))
     return rows.drop("#gone")
 
 

@@ -92,7 +92,8 @@ class Preference(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """A sentence for each slice."""
         rows = records(self.table)
-        return [self._sentence(row, len(rows) > 1, quotes) for row in rows]
+        several = len(rows) > 1
+        return [self._sentence(row, several, quotes) for row in rows]
 
     def _sentence(self, row: Record, several: bool, quotes: Quotes) -> str:
         run = quoted(row["run"], quotes)
@@ -138,7 +139,8 @@ class Preference(Result[R_co]):
 
 def won(row: Record, name: str) -> Cell:
     """How often the run wins, ties and loses."""
-    return Cell("-".join(f"{row[x]:,}" for x in ("wins", "ties", "losses")), row[name])
+    counts = [f"{row[x]:,}" for x in ("wins", "ties", "losses")]
+    return Cell("-".join(counts), row[name])
 
 
 MANY = 10_000
@@ -247,15 +249,17 @@ def preference(
     credits_of = {"team_draft": (), "probabilistic": credit[:1], "balanced": credit[1:]}
     read = credits_of[method]
     _refuse_unfit_columns(table, team, read, slices)
-    teams = _teams(table.rows[team].cast(pl.String), team, baseline)
+    teams = _teams(table.rows, team, baseline)
     clicks = _clicks(table, team, teams[1], credit, read)
     facts = [*slices, *(name for name in (user, look) if name is not None)]
     query = [*table.setup.roles.query]
-    impressions = collect(by_query(table.rows, query, facts, None), table.rows, table.setup)
+    of_impressions = by_query(table.rows, query, facts, None)
+    impressions = collect(of_impressions, table.rows, table.setup)
     came = pl.int_range(pl.len())
     if look is not None:
         # Impressions without a look come last.
-        came = pl.col(keys(facts)[-1]).rank("dense").fill_null(2**32 - 1)
+        look_of_impression = pl.col(keys(facts)[-1])
+        came = look_of_impression.rank("dense").fill_null(2**32 - 1)
     outcome = outcomes(method, clicks, impressions.height)
     impressions = impressions.with_columns(came.alias("#came"), outcome=outcome)
     unit = _unit(query, None if user is None else keys(facts)[len(slices)])
@@ -265,10 +269,12 @@ def preference(
         for where, part in in_slices(impressions, keys(slices)).items():
             if test == "sequential":
                 # A user who came back would change a value that was read before.
-                part = part.filter(pl.col("#came") == pl.col("#came").min().over(unit))
+                first_look = pl.col("#came").min().over(unit)
+                part = part.filter(pl.col("#came") == first_look)
             units = _by_unit(part, unit)
             if test == "sequential":
-                inferred = _at_any_look(units, units.columns[: len(unit)], resampling.ci)
+                key = units.columns[: len(unit)]
+                inferred = _at_any_look(units, key, resampling.ci)
             else:
                 inferred = _at_one_look(units, user is not None, resampling, bar)
             n = part.height
@@ -324,8 +330,9 @@ def _refuse_unfit_columns(
         raise fault_in(rows, table.setup, "repeated document")
 
 
-def _teams(names: pl.Series, team: str, baseline: str | None) -> list[str]:
+def _teams(rows: pl.DataFrame, team: str, baseline: str | None) -> list[str]:
     """The baseline and the other team."""
+    names = rows[team].cast(pl.String)
     teams = sorted(names.drop_nulls().unique())
     if len(teams) != 2:
         raise InvalidData(
@@ -346,10 +353,10 @@ def _clicks(
     label = rows[table.setup.roles.label].cast(pl.Float64)
     if not label.is_finite().all():
         raise fault_in(rows, table.setup, "label not finite")
-    impression = numbered(rows.select(table.setup.roles.query)).number
+    ids = rows.select(table.setup.roles.query)
     is_of_run = rows[team].cast(pl.String) == run
     columns: dict[str, Any] = {
-        "impression": pl.Series(impression, dtype=pl.Int64),
+        "impression": pl.Series(numbered(ids).number, dtype=pl.Int64),
         "team": is_of_run.cast(pl.Int64).fill_null(NO_TEAM),
     }
     credits_read = {name: pl.col(name).cast(pl.Float64).fill_null(np.inf) for name in read}
@@ -371,7 +378,8 @@ def _unit(query: Sequence[str], user: str | None) -> list[pl.Expr]:
     if user is None:
         return [pl.col(name) for name in query]
     unknown = pl.col(user).is_null()
-    return [pl.col(user), *(pl.when(unknown).then(name).alias(name) for name in query)]
+    own = [pl.when(unknown).then(name).alias(name) for name in query]
+    return [pl.col(user), *own]
 
 
 WITHIN = Limits(np.array([-0.5]), np.array([0.5]), np.array([True]))
@@ -391,7 +399,8 @@ def _by_unit(part: pl.DataFrame, unit: list[pl.Expr]) -> pl.DataFrame:
     first = pl.col("#came").min()
     total = pl.col("outcome").sum()
     n = pl.len().cast(pl.Float64)
-    return part.group_by(unit).agg(first, total, n.alias("#n")).sort(unit, nulls_last=True)
+    units = part.group_by(unit).agg(first, total, n.alias("#n"))
+    return units.sort(unit, nulls_last=True)
 
 
 class Inferred(NamedTuple):
@@ -424,16 +433,21 @@ def _at_one_look(
     if by_user:
         p = _flipped(total, resampling, bar)
     else:
-        p = stats.sign_test(int((total > 0).sum()), int((total < 0).sum()))
+        wins = int((total > 0).sum())
+        losses = int((total < 0).sum())
+        p = stats.sign_test(wins, losses)
     return Inferred(delta, error, low.item(), high.item(), kinds[0], p)
 
 
 def _at_any_look(units: pl.DataFrame, unit: Sequence[str], ci: float | None) -> Inferred:
     """What holds at all looks at once; users enter in the order in which they came."""
-    deltas = units["outcome"].to_numpy() / units["#n"].to_numpy() / 2
-    delta, error = clustered_mean(deltas, np.ones(len(deltas)))
+    mean = units["outcome"] / units["#n"]
+    deltas = mean.to_numpy() / 2
+    once = np.ones(len(deltas))
+    delta, error = clustered_mean(deltas, once)
     of_hash = seeds_of(units, unit, 0)
-    order = np.lexsort((of_hash, units["#came"].to_numpy()))
+    came = units["#came"].to_numpy()
+    order = np.lexsort((of_hash, came))
     # It is shorter than betting for outcomes that spread so far.
     kind: Literal["empirical_bernstein"] = "empirical_bernstein"
     ends = confidence_sequence(deltas[order, None], WITHIN[:2], ci or 0.95, kind)

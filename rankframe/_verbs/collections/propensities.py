@@ -78,16 +78,18 @@ class Shown:
         if rows.select(unfit_clicks(label).any()).item():
             raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
         # A document without a label has a rank, too.
-        ranks = ranks_of(rows, lists.changed(unjudged="nonrelevant"), "#rank")
-        is_shown = (pl.col("#rank") <= self.k) & label.is_not_null()
-        shown = rows.hstack(ranks).filter(is_shown)
+        of_all = lists.changed(unjudged="nonrelevant")
+        ranks = ranks_of(rows, of_all, "#rank")
+        is_within = pl.col("#rank") <= self.k
+        shown = rows.hstack(ranks).filter(is_within, label.is_not_null())
         counts = {"#shown": pl.len(), "#clicks": label.sum()}
-        return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
+        at_rank = shown.group_by(*contexts, doc, "#rank", maintain_order=True)
+        return at_rank.agg(**counts)
 
     def _document(self, setup: Setup) -> tuple[Sequence[str], str]:
         """The columns of the context and of the document."""
-        query = Runs.of(run=self.run).queries(setup).roles.query
-        contexts = names_of(self.context) or query
+        of_queries = Runs.of(run=self.run).queries(setup)
+        contexts = names_of(self.context) or of_queries.roles.query
         doc = setup.roles.doc_name
         if doc is None:
             says = "documents that were shown at several ranks are known by their ids; say "
@@ -178,21 +180,23 @@ def propensities(
     shown = table.by_parts(Shown(run, context, k))
     *key, doc = shown.columns[:-3]
     at_rank = [*key, doc, "#rank"]
-    totals = pl.col("#shown", "#clicks").sum().cast(pl.Float64)
+    totals = pl.col("#shown", "#clicks").sum()
     # Sorted, so that draws do not depend on the order of the rows.
-    counted = shown.group_by(at_rank).agg(totals).sort(at_rank)
-    document = numbered(counted.select(*key, doc)).number.astype(np.int64)
-    group = numbered(counted.select(key)).number.astype(np.int64)
+    counted = shown.group_by(at_rank).agg(totals.cast(pl.Float64))
+    counted = counted.sort(at_rank)
+    document = numbered(counted.select(*key, doc)).number
+    group = numbered(counted.select(key)).number
     most_groups = max(CELLS // k**2, FEWEST_GROUPS)
     counted = counted.select(
         pl.col("#rank").cast(pl.Int64) - 1,
         "#shown",
         "#clicks",
-        pl.Series("#document", document),
-        pl.Series("#group", group % most_groups),
+        pl.Series("#document", document.astype(np.int64)),
+        pl.Series("#group", group.astype(np.int64) % most_groups),
     )
     pairs = counted.join(counted, on="#document", maintain_order="left_right")
-    pairs = pairs.filter(pl.col("#rank") != pl.col("#rank_right"))
+    is_other = pl.col("#rank") != pl.col("#rank_right")
+    pairs = pairs.filter(is_other)
     if pairs.is_empty() and not shown.is_empty():
         says = (
             f"no document of a query was shown at two of the first {k} ranks; name the column of "
@@ -200,13 +204,17 @@ def propensities(
         )
         of_sessions = ", or of what sessions have in common, as "
         raise InvalidData(says, option(run="ranker"), of_sessions, option(context="query"))
-    propensity, low, high = _estimates(_clicks(pairs, k), k, ESTIMATES[method], resampling)
+    clicks = _clicks(pairs, k)
+    propensity, low, high = _estimates(clicks, k, ESTIMATES[method], resampling)
     at_ranks = pairs.unique(["#document", "#rank"]).group_by("#rank")
-    counts = at_ranks.agg(n_documents=pl.len(), n_clicks=pl.col("#clicks").sum())
+    n_clicks = pl.col("#clicks").sum()
+    counts = at_ranks.agg(n_documents=pl.len(), n_clicks=n_clicks)
     columns = {"#rank": np.arange(k), "propensity": propensity, "ci_low": low, "ci_high": high}
-    result = pl.DataFrame(columns).fill_nan(None).with_columns(rank=pl.col("#rank") + 1)
+    result = pl.DataFrame(columns).fill_nan(None)
+    result = result.with_columns(rank=pl.col("#rank") + 1)
     result = result.join(counts, on="#rank", how="left", maintain_order="left")
-    result = result.with_columns(pl.col("n_documents", "n_clicks").fill_null(0))
+    sizes = pl.col("n_documents", "n_clicks")
+    result = result.with_columns(sizes.fill_null(0))
     return result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items())
 
 
@@ -217,7 +225,8 @@ def _estimates(
     ends = np.full((2, k), np.nan)
     if not len(clicks):
         return np.full(k, np.nan), *ends
-    propensity = estimate(clicks.sum(axis=0).reshape(k, k))
+    totals = clicks.sum(axis=0)
+    propensity = estimate(totals.reshape(k, k))
 
     def of_resamples(sums: list[Floats]) -> Floats:
         return estimate(sums[0].reshape(-1, k, k))
@@ -225,8 +234,10 @@ def _estimates(
     with Progress("resampling queries", resampling.progress) as step:
         how = (resampling.resamples, resampling.seed, step)
         draws = resampled(of_resamples, [clicks], *how)
-    is_known = ~np.isnan(propensity) & ~np.isnan(draws).all(axis=0)
-    ends[:, is_known] = np.nanquantile(draws[:, is_known], resampling.ends, axis=0)
+    is_known = ~np.isnan(propensity)
+    is_known &= ~np.isnan(draws).all(axis=0)
+    of_known = draws[:, is_known]
+    ends[:, is_known] = np.nanquantile(of_known, resampling.ends, axis=0)
     return propensity, *ends
 
 
@@ -237,11 +248,14 @@ def _clicks(pairs: pl.DataFrame, k: int) -> Floats:
     here = pl.col("#shown")
     there = pl.col("#shown_right")
     # Of the n m / (n + m), n is in the number of clicks.
-    weighed = pairs.select(pl.col("#clicks") * there / (here + there)).to_series()
-    group: Integers = np.unique(pairs["#group"].to_numpy(), return_inverse=True)[1]
+    weighed = pl.col("#clicks") * there / (here + there)
+    clicks = pairs.select(weighed).to_series().to_numpy()
+    of_pairs = pairs["#group"].to_numpy()
+    group: Integers = np.unique(of_pairs, return_inverse=True)[1]
     n_groups = int(group.max(initial=-1)) + 1
+    n_cells = n_groups * k * k
     first = pairs["#rank"].to_numpy()
     second = pairs["#rank_right"].to_numpy()
     cell = (group * k + first) * k + second
-    sums = np.bincount(cell, weights=weighed.to_numpy(), minlength=n_groups * k * k)
-    return sums.astype(np.float64).reshape(n_groups, k * k)
+    sums: Floats = np.bincount(cell, weights=clicks, minlength=n_cells).astype(np.float64)
+    return sums.reshape(n_groups, k * k)

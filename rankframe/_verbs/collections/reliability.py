@@ -196,40 +196,48 @@ def reliability(
     >>> found["figure"].to_list()[2:], found["value"].to_list()[2:]
     (['swap_rate', 'swap_rate', 'swap_rate', 'swap_rate', 'tau'], [0.0, 0.0, 0.0, 0.0, 1.0])
     """
-    design = Design(runs_of(options), None, (), None, options.get("missing", "error"))
+    missing = options.get("missing", "error")
+    design = Design(runs_of(options), None, (), None, missing)
     calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
     resampling = Resampling.of(options)
     paired = paired_values(table, calls, design)
     least = (0.0, *effects_of(difference))
     (queries,) = paired.slices
-    has_all = ~np.isnan(paired.values[:, queries]).any(axis=(0, 2))
+    is_missing = np.isnan(paired.values[:, queries])
+    has_all = ~is_missing.any(axis=(0, 2))
     queries = queries[has_all]
     n = len(queries)
     pairs = design.pairs(paired.runs)
     names = _names(calls, least)
-    value = np.full(len(names), np.nan)
-    ends = np.full((2, len(names)), np.nan)
+    n_figures = len(names)
+    value = np.full(n_figures, np.nan)
+    ends = np.full((2, n_figures), np.nan)
     if n >= LEAST:
         on_scale = scaled(paired.values[:, queries], calls)
         direction = [1.0 if call.higher_is_better else -1.0 for call in calls]
         values = np.moveaxis(on_scale, 0, 1) * direction
         critical = load("scipy.special", "stats").stdtrit(n - 1, 1 - alpha / 2)
         with Progress("resampling queries", resampling.progress) as bar, np.errstate(all="ignore"):
-            keys = each(partial(words, kind="<u8"), halves, resampling.seed + 1, n, bar)
+            draw = partial(words, kind="<u8")
+            keys = each(draw, halves, resampling.seed + 1, n, bar)
             is_first = np.stack([np.argsort(key, kind="stable") < n // 2 for key in keys])
             a, b = np.array(pairs).T
             sizes = np.array(least)
-            value = _figures(values, np.ones(n), a, b, is_first, sizes, critical)
+            once = np.ones(n)
+            value = _figures(values, once, a, b, is_first, sizes, critical)
             few = is_first[:SPLITS]
             draws = each(counts, resampling.resamples, resampling.seed, n, bar)
             figures = [_figures(values, w, a, b, few, sizes, critical) for w in draws]
             resampled = np.stack(figures)
-        of_test = Estimation.by(test, replace(resampling, ci=None))
+        without_interval = replace(resampling, ci=None)
+        of_test = Estimation.by(test, without_interval)
         with Progress("comparing runs", resampling.progress) as bar:
             compared = compared_values(paired, queries, pairs, of_test, bar)
-        p = compared["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
+        p = compared["p_value"].fill_null(np.nan).to_numpy()
+        p = p.reshape(len(calls), -1)
         is_tested = ~np.isnan(p).any(axis=1)
-        value[: len(calls)] = np.where(is_tested, (p < alpha).mean(axis=1), np.nan)
+        power = (p < alpha).mean(axis=1)
+        value[: len(calls)] = np.where(is_tested, power, np.nan)
         is_known = ~np.isnan(value)
         # Columns without a value have no interval, and must not warn of NaN alone.
         resampled = np.where(is_known, resampled, 0.0)
@@ -243,7 +251,8 @@ def reliability(
         "interval": resampling.interval,
         "runs": paired.runs,
     }
-    return Reliability(table.give(table_in(rows, TABLE)), settings)
+    figures_of_runs = table_in(rows, TABLE)
+    return Reliability(table.give(figures_of_runs), settings)
 
 
 def _names(calls: Sequence[Call], least: Sequence[float]) -> list[tuple[object, ...]]:
@@ -266,28 +275,36 @@ def _figures(
     """
     n = w.sum()
     flat = x.reshape(len(x), -1)
-    sums = (w @ flat).reshape(x.shape[1:])
+    sums = w @ flat
+    sums = sums.reshape(x.shape[1:])
     gain = (sums[a] - sums[b]) / n
     # Student's t of each pair, from the covariance of the runs' values.
     rest = x - sums / n
     products = np.einsum("q,qim,qjm->ijm", w, rest, rest, optimize=True)
     covariance = products / (n - 1)
-    variance = covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]
-    is_significant = gain**2 * n > critical**2 * np.maximum(variance, 0.0)
-    power = ((np.abs(gain) > NOISE) & is_significant).mean(axis=0)
+    variance = covariance[a, a] + covariance[b, b]
+    variance = np.maximum(variance - 2 * covariance[a, b], 0.0)
+    is_significant = gain**2 * n > critical**2 * variance
+    differs = np.abs(gain) > NOISE
+    power = (differs & is_significant).mean(axis=0)
     # The means of both halves, by split.
     in_first = split * w
-    sums_of_first = (in_first @ flat).reshape(len(split), *sums.shape)
+    sums_of_first = in_first @ flat
+    sums_of_first = sums_of_first.reshape(len(split), *sums.shape)
     size = in_first.sum(axis=1)[:, None, None]
     one = _gains(sums_of_first / size, a, b)
-    other = _gains((sums - sums_of_first) / (n - size), a, b)
+    sums_of_second = sums - sums_of_first
+    other = _gains(sums_of_second / (n - size), a, b)
     is_large = np.abs(one)[..., None] >= least - NOISE
-    is_swapped = is_large & (one * other < 0)[..., None]
-    swap_rate = is_swapped.sum(axis=(0, 1)) / is_large.sum(axis=(0, 1))
+    is_other = one * other < 0
+    is_swapped = is_large & is_other[..., None]
+    n_large = is_large.sum(axis=(0, 1))
+    swap_rate = is_swapped.sum(axis=(0, 1)) / n_large
     # Kendall's tau-b of the orders by two metrics.
-    order = np.sign(np.where(np.abs(gain) > NOISE, gain, 0.0))
+    order = np.where(differs, np.sign(gain), 0.0)
     untied = np.abs(order).sum(axis=0)
-    tau = order.T @ order / np.sqrt(np.outer(untied, untied))
+    n_untied = np.sqrt(np.outer(untied, untied))
+    tau = order.T @ order / n_untied
     of_two = np.triu_indices(len(untied), 1)
     return np.concatenate([power, swap_rate.ravel(), tau[of_two]])
 

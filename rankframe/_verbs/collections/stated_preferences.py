@@ -96,9 +96,11 @@ def evaluate(
     for (number,), of_query in by_query.items():
         measured = _measured(of_query)
         values[number] = [measured[name] for name in names]
-    ids = table.rows[pl.Series(queries.first)].select(query)
+    first = pl.Series(queries.first)
+    ids = table.rows[first].select(query)
     schema_of_values = dict.fromkeys(names, pl.Float64)
-    return ids.hstack(pl.DataFrame(values, schema=schema_of_values))
+    measures_of = pl.DataFrame(values, schema=schema_of_values)
+    return ids.hstack(measures_of)
 
 
 def _refuse_unknown(measures: Sequence[str]) -> None:
@@ -157,7 +159,8 @@ def _group(name: str | None) -> pl.Expr:
 
 def _refuse_unfit_levels(table: Table[Any], judged: pl.DataFrame) -> None:
     """Refuse a label that is not finite, and two judgments of a document in a subgroup."""
-    if not judged["#level"].is_finite().all():
+    is_finite = judged["#level"].is_finite()
+    if not is_finite.all():
         raise fault_in(table.rows, table.setup, "label not finite")
     if judged.select("#query", "#doc", "#group", "#subgroup").is_duplicated().any():
         raise InvalidData("a group judges a document twice in a subgroup; keep one of the rows")
@@ -174,7 +177,8 @@ def _measured(judged: pl.DataFrame) -> dict[str, float]:
     for of_group in rows.partition_by("#group", maintain_order=True):
         subgroup = of_group["#subgroup"].rle_id().to_numpy()
         place_of = of_group["#place"].to_numpy()
-        levels = np.full((subgroup[-1] + 1, n_places), np.nan)
+        n_subgroups = subgroup[-1] + 1
+        levels = np.full((n_subgroups, n_places), np.nan)
         levels[subgroup, place_of] = of_group["#level"].to_numpy()
         is_preferred = preferred(levels)
         if is_preferred is None:
@@ -184,7 +188,8 @@ def _measured(judged: pl.DataFrame) -> dict[str, float]:
         groups.append(levels)
         relations.append(is_preferred)
     retrieved = judged.drop_nulls("#rank")
-    return fulfilled(groups, relations, retrieved["#doc"].n_unique())
+    n_retrieved = retrieved["#doc"].n_unique()
+    return fulfilled(groups, relations, n_retrieved)
 
 
 STRENGTHS = schema("wins ties losses win_rate rate_low rate_high strength ci_low ci_high tie_rate")
@@ -277,7 +282,8 @@ def bradley_terry(
             "#outcome": outcomes,
         }
     )
-    tables = [pl.DataFrame(schema={"#query": pl.Int64, "#id": pl.Int64, **STRENGTHS})]
+    dtypes: dict[str, Any] = {"#query": pl.Int64, "#id": pl.Int64, **STRENGTHS}
+    tables = [pl.DataFrame(schema=dtypes)]
     if rows.height:
         by_model = in_slices(compared, [] if pooled else ["#query"])
         tables += [_strengths(part, pooled, prior, ci) for part in by_model.values()]
@@ -286,7 +292,8 @@ def bradley_terry(
         order, descending=[False, True, True, False], nulls_last=True
     )
     first_rows = pl.Series(queries.first)[strongest_first["#query"]]
-    named = rows[first_rows].select(*key, ids[strongest_first["#id"]])
+    in_order = ids[strongest_first["#id"]]
+    named = rows[first_rows].select(*key, in_order)
     return named.hstack(strongest_first.select(*STRENGTHS))
 
 
@@ -325,7 +332,8 @@ def _ids(rows: pl.DataFrame, sides: Sequence[str]) -> pl.Series:
 
 def _numbers(ids: pl.Series, number_of: Mapping[str, int]) -> pl.Series:
     """The number of each id."""
-    return pl.Series([number_of[name] for name in _texts(ids)], dtype=pl.Int64)
+    numbers = [number_of[name] for name in _texts(ids)]
+    return pl.Series(numbers, dtype=pl.Int64)
 
 
 def _strengths(compared: pl.DataFrame, pooled: bool, prior: float, ci: float) -> pl.DataFrame:
