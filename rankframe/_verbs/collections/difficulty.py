@@ -86,9 +86,10 @@ def difficulty(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3], "doc_id": list("ab") * 3, "score": [9, 1, 6, 4, 5, 4],
-    ...     "label": [1, 0, 0, 1, 0, 0]})
-    >>> found = df.rank.collection.difficulty("sigma_max", of="rr")              # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3], "doc_id": list("ab") * 3,
+    ...     "score": [9, 1, 6, 4, 5, 4], "label": [1, 0, 0, 1, 0, 0]})
+    >>> # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
+    >>> found = df.rank.collection.difficulty("sigma_max", of="rr")
     >>> found["correlation"].to_list()[2], found["value"].to_list()[2]
     ('kendall', 1.0)
     """

@@ -97,7 +97,8 @@ def interleave(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["x", "y", "z"], "old": [3, 2, None], "new": [None, 2, 3]})
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["x", "y", "z"],
+    ...     "old": [3, 2, None], "new": [None, 2, 3]})
     >>> lists = df.rank.clicks.interleave(runs=["old", "new"], method="balanced", k=2)
     >>> lists["doc_id"].to_list(), lists["team"].to_list()
     (['x', 'z'], ['old', 'new'])

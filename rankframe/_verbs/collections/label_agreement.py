@@ -284,13 +284,15 @@ def label_agreement(
     ones:
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 1, 0, 0], "llm": [1, 0, 0, 0]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"),
+    ...     "label": [1, 1, 0, 0], "llm": [1, 0, 0, 0]})
     >>> found = df.rank.collection.label_agreement("label", "llm").table
     >>> dict(zip(found["measure"].to_list()[:2], found["value"].to_list()[:2]))
     {'agreement': 0.75, 'kappa': 0.5}
     >>> people = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 0]})
     >>> llm = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "c"], "label": [1, 1]})
-    >>> found = people.rank.collection.label_agreement(tables={"people": people, "llm": llm}).table      # both judged document a
+    >>> # both judged document a
+    >>> found = people.rank.collection.label_agreement(tables={"people": people, "llm": llm}).table
     >>> int(found["value"][0]), int(found["n_documents"][0])
     (1, 1)
     """

@@ -110,10 +110,13 @@ def pool(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "bm25": [4, 3, 2, 1], "dense": [3, 1, 4, None]})
-    >>> df.rank.collection.pool(depth=2, runs=["bm25", "dense"])["doc_id"].to_list()       # a and c are first of a run, a of two
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"),
+    ...     "bm25": [4, 3, 2, 1], "dense": [3, 1, 4, None]})
+    >>> # a and c are first of a run, a of two
+    >>> df.rank.collection.pool(depth=2, runs=["bm25", "dense"])["doc_id"].to_list()
     ['a', 'c', 'b']
-    >>> df.rank.collection.pool(rbp=0.5, size=2, runs=["bm25", "dense"])["attention"].to_list()     # a 1/2 + 1/4, c 1/8 + 1/2
+    >>> # a 1/2 + 1/4, c 1/8 + 1/2
+    >>> df.rank.collection.pool(rbp=0.5, size=2, runs=["bm25", "dense"])["attention"].to_list()
     [0.75, 0.625]
     """
     if depth is None and rbp is None:
@@ -186,15 +189,19 @@ def leave_one_run_out(
     ----------
     Zobel, How reliable are the results of large-scale information retrieval experiments?, SIGIR
     1998. Buckley, Dimmick, Soboroff and Voorhees, Bias and the limits of pooling, SIGIR 2006, for
-      teams.
+    teams.
 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), "label": [1, 1, 1], "x": [3, 2, None], "y": [3, None, 2]})
-    >>> found = df.rank.collection.leave_one_run_out("precision@2", runs=["x", "y"])       # without b, x has one relevant document of two
-    >>> found["mean"].to_list(), found["mean_without"].to_list(), found["rank_without"].to_list(), found["n_unique"].to_list()
-    ([1.0, 1.0], [0.5, 0.5], [2, 2], [1, 1])
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), "label": [1, 1, 1],
+    ...     "x": [3, 2, None], "y": [3, None, 2]})
+    >>> # without b, x has one relevant document of two
+    >>> found = df.rank.collection.leave_one_run_out("precision@2", runs=["x", "y"])
+    >>> found["mean"].to_list(), found["mean_without"].to_list()
+    ([1.0, 1.0], [0.5, 0.5])
+    >>> found["rank_without"].to_list(), found["n_unique"].to_list()
+    ([2, 2], [1, 1])
     """
     rows = table.rows
     setup = table.setup

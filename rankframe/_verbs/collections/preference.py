@@ -239,10 +239,11 @@ def preference(
     The new run wins three impressions of four, and one is a tie: (3 + 1/2) / 4 - 1/2.
 
     >>> import polars as pl, rankframe as rf
-    >>> shown = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3, 4, 4], "team": ["new", "old"] * 4, "label": [1, 0, 1, 0, 1, 0, 1, 1]})
+    >>> shown = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3, 4, 4], "team": ["new", "old"] * 4,
+    ...     "label": [1, 0, 1, 0, 1, 0, 1, 1]})
     >>> found = shown.rank.clicks.preference(baseline="old").table
-    >>> found["delta"].to_list(), found["wins"].to_list(), found["ties"].to_list(), found["p_value"].to_list()
-    ([0.375], [3], [1], [0.25])
+    >>> found["delta"].item(), found["wins"].item(), found["ties"].item(), found["p_value"].item()
+    (0.375, 3, 1, 0.25)
     """
     slices = names_of(options.get("by"))
     _refuse_unfit_options(test, look, correction, credit)

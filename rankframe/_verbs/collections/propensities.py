@@ -170,8 +170,9 @@ def propensities(
     1 and two at rank 2:
 
     >>> import polars as pl, rankframe as rf
-    >>> log = pl.DataFrame({"query_id": [q for q in range(6) for _ in "xyyx"], "ranker": list("aabb") * 6,
-    ...     "doc_id": list("xyyx") * 6, "rank": [1, 2] * 12, "label": [1, 0, 1, 0] * 4 + [0, 1, 0, 1] * 2})
+    >>> log = pl.DataFrame({"query_id": [q for q in range(6) for _ in "xyyx"],
+    ...     "ranker": list("aabb") * 6, "doc_id": list("xyyx") * 6, "rank": [1, 2] * 12,
+    ...     "label": [1, 0, 1, 0] * 4 + [0, 1, 0, 1] * 2})
     >>> found = log.rank.on(rank="rank").clicks.propensities(run="ranker", k=2)
     >>> found["propensity"].round(6).to_list(), found["n_clicks"].to_list()
     ([1.0, 0.5], [8, 4])

@@ -192,7 +192,8 @@ def reliability(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [q for q in range(4) for _ in "xyz"], "label": [1, 0, 0] * 4,
     ...     "a": [3, 2, 1] * 4, "b": [2, 3, 1] * 4, "c": [1, 2, 3] * 4})
-    >>> found = df.rank.collection.reliability("rr", "map", runs=["a", "b", "c"], difference=0.1).table
+    >>> found = df.rank.collection.reliability(
+    ...     "rr", "map", runs=["a", "b", "c"], difference=0.1).table
     >>> found["figure"].to_list()[2:], found["value"].to_list()[2:]
     (['swap_rate', 'swap_rate', 'swap_rate', 'swap_rate', 'tau'], [0.0, 0.0, 0.0, 0.0, 1.0])
     """

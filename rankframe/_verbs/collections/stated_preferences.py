@@ -77,7 +77,8 @@ def evaluate(
     Of the preferences a over b, a over c and b over c the ranking b, a, c fulfils the last two.
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [2.0, 3.0, 1.0], "label": [2, 1, 0]})
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"],
+    ...     "score": [2.0, 3.0, 1.0], "label": [2, 1, 0]})
     >>> found = df.rank.preferences.evaluate("prefs_simp", "prefs_num_prefs_poss")
     >>> round(found["prefs_simp"].item(), 3), found["prefs_num_prefs_poss"].item()
     (0.667, 3.0)
@@ -256,7 +257,8 @@ def bradley_terry(
     strengths.
 
     >>> import polars as pl, rankframe as rf
-    >>> pairs = pl.DataFrame({"query_id": 1, "doc_a": ["x"] * 4, "doc_b": ["y"] * 4, "winner": ["x", "x", "y", "x"]})
+    >>> pairs = pl.DataFrame({"query_id": 1, "doc_a": ["x"] * 4, "doc_b": ["y"] * 4,
+    ...     "winner": ["x", "x", "y", "x"]})
     >>> found = pairs.rank.preferences.bradley_terry()
     >>> found["doc_id"].to_list(), found["win_rate"].to_list(), found["strength"].round(3).to_list()
     (['x', 'y'], [0.75, 0.25], [0.549, -0.549])

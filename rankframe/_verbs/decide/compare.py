@@ -262,15 +262,14 @@ def compare(
         six queries or more differ from the commonest difference, and elsewhere the interval
         ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of
         the differences: in all ways if at most sixteen queries differ, else at random, with p = (b
-        + 1) / (resamples + 1), so never
-        0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples Student's statistic. ``"tukey"``
-          is the randomised
-        honestly significant difference, whose p-values and intervals hold for all pairs of a metric
-        and slice at once; it takes only the queries where all runs have a value. ``"bayes"`` is the
-        Bayesian signed-rank test of baycomp, which gives probabilities that a run is better,
-        equivalent and worse in place of p-values. ``"sequential"`` may be read at every look while
-        queries come in: its intervals (confidence sequences) and p-values hold at all looks at
-        once, and only shrink; metrics need bounds.
+        + 1) / (resamples + 1), so never 0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples
+        Student's statistic. ``"tukey"`` is the randomised honestly significant difference, whose
+        p-values and intervals hold for all pairs of a metric and slice at once; it takes only the
+        queries where all runs have a value. ``"bayes"`` is the Bayesian signed-rank test of
+        baycomp, which gives probabilities that a run is better, equivalent and worse in place of
+        p-values. ``"sequential"`` may be read at every look while queries come in: its intervals
+        (confidence sequences) and p-values hold at all looks at once, and only shrink; metrics need
+        bounds.
     correction
         The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm,
         ``"bh"`` and ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all
@@ -362,12 +361,13 @@ def compare(
     from 0. As all six differ by the same, the default would take the bounded estimator.
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
-    ...     "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6,
+    ...     "label": [1] * 6 + [0] * 6, "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
     >>> table = df.rank.compare("rr", runs=["old", "new"], test="permutation").table
     >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
     (0.5, 0.03125, 6)
-    >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
+    >>> table = df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table
+    >>> table["p_better"].item() > 0.99
     True
     """
     known = Help(model_labels, adjust, adjust_mean).checked(names_of(shared.get("by")))

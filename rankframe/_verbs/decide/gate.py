@@ -150,11 +150,13 @@ class Verdict(Result[R_co]):
         Examples
         --------
         >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
-        >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"),
+        ...     "label": [1, 0, 1, 0], "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
         >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
-        >>> print(*verdict.lines("github"), sep="\n")
-        ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
+        >>> print(verdict.lines("github")[0].replace(", ", ",\n"))
+        ::error title=rr of new::-0.2500 against old,
+        too few queries to tell: 2,
+        and a budget of 0.2 takes 14 or more
         """
         check("format", format, Style)
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
@@ -260,15 +262,16 @@ def gate(
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
     ...     "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
     >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
-    >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
+    >>> failed = verdict.failures
+    >>> bool(verdict), failed["verdict"].to_list(), failed["queries_needed"].to_list()
     (False, ['too few queries'], [14])
 
     On each of thirty queries, the new run ranks the relevant document first and the old run ranks
     it second of three:
 
     >>> label, old, new = (x * 30 for x in ([1, 0, 0], [2, 3, 1], [3, 2, 1]))
-    >>> df = pl.DataFrame({"query_id": [q for q in range(30) for _ in "abc"], "doc_id": list("abc") * 30, "label": label,
-    ...     "old": old, "new": new})
+    >>> df = pl.DataFrame({"query_id": [q for q in range(30) for _ in "abc"],
+    ...     "doc_id": list("abc") * 30, "label": label, "old": old, "new": new})
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """

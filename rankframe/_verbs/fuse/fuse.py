@@ -297,9 +297,10 @@ def fuse(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"],
+    ...     "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
     >>> fused = df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"])
-    >>> [round(score, 6) for score in fused["score"].to_list()]             # 1/61, 1/62 + 1/61, 1/62
+    >>> [round(score, 6) for score in fused["score"].to_list()]    # 1/61, 1/62 + 1/61, 1/62
     [0.016393, 0.032522, 0.016129]
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
@@ -355,7 +356,8 @@ def explain(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"],
+    ...     "bm25": [9.0, 7], "dense": [None, 0.8]})
     >>> found = df.rank.fusion.explain("rrf(k=1)", runs=["bm25", "dense"])
     >>> found["doc_id"].to_list(), found["run"].to_list(), found["rank"].to_list()
     (['b', 'b', 'a'], ['bm25', 'dense', 'bm25'], [2, 1, 1])

@@ -575,8 +575,8 @@ def tune(
     Each run is right on one query only, so that weights chosen on one query fail on the other:
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0],
-    ...                    "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"],
+    ...     "label": [1, 0, 1, 0], "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
     >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
     >>> tuned.text
     'wsum(weights=[0,1])'
