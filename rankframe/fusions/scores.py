@@ -1,6 +1,4 @@
-"""Fusion by scores: what a document's scores in the rankings add up to; normalisations bring these
-to a common scale.
-"""
+"""Fusion by scores, and the normalisations that bring these to a common scale."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Fusion as search engines and libraries do it: their constants, their normalisations, their
-defaults.
+"""Fusion as search engines and libraries do it: constants, normalisations, defaults.
 
 Engines compute with 32-bit numbers; these formulas keep 64 bits, so that values agree to about
 seven digits.

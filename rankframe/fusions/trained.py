@@ -1,6 +1,4 @@
-"""Fusion by what judged rankings teach: how good a run is, or how often it has a relevant document
-at a rank.
-"""
+"""Fusion by what judged rankings teach of each run and rank."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ def by_rank(t: JudgedRankings) -> Learned:
 
 
 def by_share_of_length(t: JudgedRankings, x: int) -> Learned:
-    """The mean over the queries of the share of relevant documents in each of `x` parts of the
-    ranking.
-    """
+    """The mean over the queries of the share of relevant documents in each of `x` parts."""
     size = (t.length / x).ceil()
     part = ((t.rank - 1) / size).floor() + 1
     left = t.length - (part - 1) * size
@@ -53,9 +49,7 @@ def by_segment(t: JudgedRankings) -> Learned:
 
 
 def by_class(t: JudgedRankings) -> Learned:
-    """The mean over the queries of the relevant documents in each class of ranks, over its
-    width.
-    """
+    """The mean over the queries of the relevant documents in each class, over its width."""
     return _between(t, CLASSES)
 
 
@@ -70,8 +64,9 @@ def _between(t: JudgedRankings, last: tuple[int, ...]) -> Learned:
 
 
 def _place(rank: pl.Expr, last: tuple[int, ...]) -> pl.Expr:
-    """The number of the segment that a rank stands in, from 1 on; one more than there are for a
-    rank beyond the last.
+    """The number of the segment that a rank stands in, from 1 on.
+
+    It is one more than there are for a rank beyond the last.
     """
     is_beyond = [(rank > end).cast(pl.Float64) for end in last]
     return 1 + pl.sum_horizontal(is_beyond)

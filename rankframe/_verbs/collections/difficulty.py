@@ -1,6 +1,4 @@
-"""How well predictors of query performance predict a metric: their correlations over queries, with
-intervals.
-"""
+"""How well predictors of query performance predict a metric: correlations over queries."""
 
 from __future__ import annotations
 
@@ -143,9 +141,7 @@ def _correlation(name: str, both: Floats) -> tuple[float, float]:
 
 
 def _abstention(predicted: Floats, value: Floats) -> float:
-    """The area by which the mean value rises as queries with small predictions are left out, over
-    the most it can be.
-    """
+    """How far leaving out queries with small predictions raises the mean, of the most it can."""
     n = len(value)
     # Rounded as in MTEB.
     left_out = [min(round(share * n), n - 1) for share in np.linspace(0, 1, 11)[:-1]]

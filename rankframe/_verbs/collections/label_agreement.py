@@ -1,6 +1,4 @@
-"""How far judges agree, which runs one of them favours, and whether the runs have the same order
-under each.
-"""
+"""How far judges agree, and whether runs have the same order under each."""
 
 from __future__ import annotations
 
@@ -118,9 +116,7 @@ class LabelAgreement(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """For each pair of judges: how far they agree, how their labels differ, and the order of
-        the runs.
-        """
+        """How far each pair of judges agrees, how labels differ, and the order of the runs."""
         pairs: dict[tuple[str, str], dict[str, str]] = {}
         for row in records(self.table):
             if row["judge"] is not None and row["value"] is not None:
@@ -371,9 +367,7 @@ Labels: TypeAlias = Mapping[str, Floats]
 
 
 class Orders(NamedTuple):
-    """The runs, and rows of their means under each judge, of pairs in another order, and of
-    Kendall's tau.
-    """
+    """The runs, and rows of their means, of pairs in another order, and of Kendall's tau."""
 
     runs: list[str]
     means: list[Row]
@@ -383,9 +377,7 @@ class Orders(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A table with labels of several judges, its runs or its judges by row, and how intervals are
-    computed.
-    """
+    """A table with labels of several judges, its runs, and how intervals are computed."""
 
     frame: pl.DataFrame
     setup: Setup
@@ -400,8 +392,9 @@ class Study:
         return [*of_queries.roles.query]
 
     def estimates(self, statistic: Statistic, columns: Floats) -> list[Row]:
-        """Statistics of the sums of columns, a row per query, with their intervals; NaN where
-        undefined.
+        """Statistics of the sums of columns, with their intervals; NaN where undefined.
+
+        The columns have a row per query.
         """
         totals = columns.sum(axis=0, keepdims=True)
         of_table = statistic([totals])[0]
@@ -421,8 +414,9 @@ class Study:
         return rows
 
     def by_document(self, labels: Mapping[str, pl.Expr]) -> tuple[Labels, Integers]:
-        """The labels of each document and the number of its query; without a column of documents,
-        each row is one.
+        """The labels of each document and the number of its query.
+
+        Without a column of documents, each row is one.
         """
         doc = self.setup.roles.doc_in(self.frame.columns)
         key = [*self.query, *([] if doc is None else [doc])]
@@ -516,9 +510,7 @@ class Study:
         return biases
 
     def _by_part(self, less: Floats, number: Any, part: Any) -> list[Row]:
-        """The mean difference of labels in each part of a ranking that has any, its interval, and
-        the number of documents.
-        """
+        """The mean difference of labels in each part of a ranking, with its interval."""
         known = ~np.isnan(less)
         n_queries = number.max() + 1
         sums = np.zeros((n_queries, 2, len(PARTS)))
@@ -575,8 +567,10 @@ def _refuse_several(documents: pl.DataFrame, judge: str) -> None:
 
 
 def _measures(sums: list[Floats], grades: Floats, relevant: float) -> Floats:
-    """The measures of two judges, of the number of documents with each two labels, and then of the
-    other's documents and of those that it calls relevant.
+    """The measures of two judges.
+
+    The sums count documents: by pair of labels, then those that the other judged, and those that it
+    calls relevant.
     """
     (counts,) = sums
     n = len(grades)

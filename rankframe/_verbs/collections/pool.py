@@ -1,6 +1,4 @@
-"""Test collections: which documents of several runs to judge, and whether runs that were not judged
-are treated fairly.
-"""
+"""Test collections: which documents to judge, and whether new runs are treated fairly."""
 
 from __future__ import annotations
 
@@ -39,8 +37,9 @@ TABLE = schema(
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame, list[str]]:
-    """A row per run and retrieved document, with ``#rank`` and ``#label`` (null for no judgment);
-    and the key of a document.
+    """A row per run and retrieved document, with ``#rank`` and ``#label``; and a document's key.
+
+    The label is null where there is no judgment.
     """
     doc = setup.of_table(rows.columns).roles.doc_name
     if doc is None:
@@ -267,8 +266,9 @@ def _of_one_team(
 
 
 def _without(rows: pl.DataFrame, removed: pl.DataFrame, queries: Setup, label: str) -> pl.DataFrame:
-    """The rows without the labels of some documents; a query that loses all its labels counts, as
-    one whose documents are judged as nonrelevant.
+    """The rows without the labels of some documents.
+
+    A query that loses all its labels still counts, as one whose documents are judged nonrelevant.
     """
     gone = removed.with_columns(pl.lit(True).alias("#gone"))
     key = removed.columns

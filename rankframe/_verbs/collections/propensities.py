@@ -1,6 +1,4 @@
-"""How often users examine each rank, from logs in which documents of a query were shown at several
-ranks.
-"""
+"""How often users examine each rank, from logs with documents at several ranks."""
 
 from __future__ import annotations
 
@@ -243,8 +241,9 @@ def _estimates(
 
 
 def _clicks(pairs: pl.DataFrame, k: int) -> Floats:
-    """The clicks of each pair of ranks, a row per group of contexts; a document that was shown n
-    times at one rank and m times at the other weighs n m / (n + m).
+    """The weighed clicks of each pair of ranks, a row per group of contexts.
+
+    A document that was shown n times at one rank and m times at the other weighs n m / (n + m).
     """
     here = pl.col("#shown")
     there = pl.col("#shown_right")

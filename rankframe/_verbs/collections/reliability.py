@@ -1,6 +1,4 @@
-"""How far the order of runs can be relied on: by one metric with these queries, and from one metric
-to another.
-"""
+"""How far the order of runs can be relied on: by one metric, and from one to another."""
 
 from __future__ import annotations
 
@@ -124,9 +122,7 @@ def _value(row: Record, name: str) -> Cell:
 
 
 def _shown(row: Record, how: str) -> str:
-    """A value and its interval, shares in percent if they have few digits; empty without a
-    value.
-    """
+    """A value and its interval, shares with few digits in percent; empty without a value."""
     value = row["value"]
     if value is None:
         return ""
@@ -268,8 +264,7 @@ def _names(calls: Sequence[Call], least: Sequence[float]) -> list[tuple[object, 
 def _figures(
     x: Floats, w: Floats, a: Any, b: Any, split: Booleans, least: Floats, critical: float
 ) -> Floats:
-    """Discriminative power by metric, swap rate by metric and least difference, tau by pair of
-    metrics, of weighted queries.
+    """The figures of weighted queries, in the order of `_names`.
 
     `x` has queries by runs by metrics, `a` and `b` the runs of each pair, `split` a row per split
     with its first half.

@@ -1,6 +1,4 @@
-"""Preferences that people stated between documents: how many of them a ranking fulfils, and who
-wins comparisons.
-"""
+"""Preferences between documents: how many a ranking fulfils, and who wins comparisons."""
 
 from __future__ import annotations
 
@@ -114,8 +112,9 @@ def _refuse_unknown(measures: Sequence[str]) -> None:
 def _judgments(
     table: Table[Any], group: str | None, subgroup: str | None, names: Sequence[str]
 ) -> pl.DataFrame:
-    """Rank, document, group, subgroup and level of each row; the table has its columns, and the
-    query has none of the measures' names.
+    """The rank, document, group, subgroup and level of each row.
+
+    Refused are a table without these columns, and a query column with a measure's name.
     """
     roles = table.setup.roles
     schema = table.rows.schema
@@ -370,8 +369,9 @@ def _strengths(compared: pl.DataFrame, pooled: bool, prior: float, ci: float) ->
 
 
 def _texts(ids: pl.Series) -> pl.Series:
-    """The ids as text, the same for whole numbers as integers and as floats, as which pandas stores
-    them where some are missing.
+    """The ids as text, in which whole numbers are the same as integers and as floats.
+
+    pandas stores whole numbers as floats where some are missing.
     """
     texts = ids.cast(pl.String)
     return texts.str.strip_suffix(".0") if ids.dtype.is_float() else texts

@@ -138,9 +138,7 @@ class Comparison(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """Of more than two runs those tied for the top; then a sentence for each row, or for each
-        pair of runs or metric.
-        """
+        """The runs tied for the top, of more than two; then the rows, one by one or together."""
         rows = records(self.table)
         settings = self.settings
         if gives_chances(settings):
@@ -155,9 +153,7 @@ class Comparison(Result[R_co]):
         return [of_pairs(rows, self.settings, most, notes)]
 
     def _notes(self, rows: Sequence[Record], most: int | None) -> list[str]:
-        """What the figures need to be read right: how runs differ in judgments, what looks cost,
-        which rows are left out.
-        """
+        """What it takes to read the figures: unequal judgments, looks, rows left out."""
         return [*unequal(self.settings), *price(self.settings), *left_out(self, rows, most)]
 
     def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
@@ -182,17 +178,16 @@ class Comparison(Result[R_co]):
 
 @dataclass(frozen=True)
 class Significance:
-    """The test of a difference, and the correction for several tests in a family; or the test that
-    corrects by itself.
-    """
+    """The test of a difference, and the correction for several tests in a family."""
 
     test: str
     correction: str | None
     family: Family = "all"
 
     def by(self, choice: Choice) -> Significance:
-        """The test and the correction by the chosen estimator, which may be no test, may correct by
-        itself or give no p-value.
+        """The test and the correction by the chosen estimator.
+
+        It may be no test, may correct by itself or give no p-value.
         """
         row = choice.estimator
         test = self.test if choice.is_test else row.name
@@ -209,9 +204,7 @@ class Significance:
 def adjusted(
     table: pl.DataFrame, correction: Correction | None, family: Sequence[str]
 ) -> pl.DataFrame:
-    """The table with its p-values corrected; those of a family have the same values in the columns
-    `family`.
-    """
+    """The table with corrected p-values; a family is equal in the columns `family`."""
     p_adjusted = np.full(table.height, np.nan)
     families = in_slices(table.with_row_index("#row"), family)
     for rows in families.values():
@@ -494,9 +487,7 @@ def names_of_pairs(part: SliceOfPairs) -> dict[str, Any]:
 def means_and_intervals(
     part: SliceOfPairs, estimate: Estimate, estimation: Estimation
 ) -> dict[str, Any]:
-    """The means of both sides, their difference, its interval, p and effect size, on the metrics'
-    own scales.
-    """
+    """Means, difference, interval, p and effect size, on the metrics' own scales."""
     calls = part.calls
     of_both = np.array([call.of_pairs for call in calls])
     is_geometric = np.array([Mean.of(call).is_geometric for call in calls])
@@ -521,9 +512,7 @@ def means_and_intervals(
 
 
 def counts(part: SliceOfPairs) -> dict[str, Any]:
-    """On how many queries the run is better, equal and worse, and how many queries have a
-    difference.
-    """
+    """On how many queries the run is better, equal and worse, and of how many."""
     direction = [1 if call.higher_is_better else -1 for call in part.calls]
     better_by = part.changes * direction
     return {

@@ -81,8 +81,9 @@ class Estimation:
         return self.estimator.mean(sample, **options)
 
     def enough(self, share: float, ci: float) -> int:
-        """After how many queries without a change a bound rules out the loss of a share of the
-        values' range.
+        """After how many queries without a change a bound rules out a loss.
+
+        The loss is a share of the values' range.
         """
         options = self.estimator.own(self.estimator.enough, self.options)
         return self.estimator.enough(share, ci, **options)
@@ -108,8 +109,9 @@ class Choice:
 
     @classmethod
     def of_test(cls, test: Test, interval: OfDifferences, known: Help) -> Choice:
-        """The choice of a comparison: the estimator for what is known of the queries, else the
-        test, else the interval.
+        """The choice of a comparison.
+
+        It is the estimator for what is known of the queries, else the test, else the interval.
         """
         name: str = test
         asked_by: Text = option(test=test)
@@ -123,8 +125,10 @@ class Choice:
 
     @classmethod
     def of_bound(cls, interval: Bound, looks: Looks, known: Help) -> Choice:
-        """The choice of a gate: the estimator for what is known of the queries, else that of
-        several looks, else the interval.
+        """The choice of a gate.
+
+        It is the estimator for what is known of the queries, else that of several looks, else the
+        interval.
         """
         name: str = interval
         asked_by: Text = option(interval=interval)
@@ -142,8 +146,9 @@ class Choice:
         return all(self.estimator is not row for row, _ in OF_KNOWN)
 
     def checked(self, ci: float | None = 0.95, **options: tuple[object, object]) -> Choice:
-        """The same choice; refuse options that the estimator does not take. Each option comes with
-        its value and its default.
+        """The same choice; refuse options that the estimator does not take.
+
+        Each option comes with its value and its default.
         """
         self.estimator.refuse_others(self.asked_by, options, self.ways)
         if ci is None and "confidence" in self.estimator.needs:

@@ -1,6 +1,4 @@
-"""Whether runs may replace a baseline: budgets per metric and slice, a verdict, and the queries
-that moved most.
-"""
+"""Whether runs may replace a baseline: budgets, a verdict, and the queries that moved most."""
 
 from __future__ import annotations
 
@@ -367,10 +365,10 @@ def judged(
     by: Sequence[str],
     estimator: Estimator,
 ) -> pl.DataFrame:
-    """The verdict of each row of a comparison: its bound is the end of the interval to the worse
-    side.
+    """The verdict of each row of a comparison.
 
-    Where there may be later looks, only a run that is beyond its budget even at best failed.
+    Its bound is the end of the interval to the worse side. Where there may be later looks, only a
+    run that is beyond its budget even at best failed.
     """
     of_metrics = pl.DataFrame(
         {
@@ -443,8 +441,9 @@ def _no_budget(metric: Request, budget: object) -> InvalidOption:
 
 
 def _compare_with_range(call: Call, budget: float) -> None:
-    """Refuse a budget that no loss exceeds, and warn of one that few do: most often a share given
-    in percent.
+    """Refuse a budget that no loss exceeds, and warn of one that few do.
+
+    Most often it is a share given in percent.
     """
     least, greatest = call.bounds
     if least is None or greatest is None:
@@ -524,8 +523,9 @@ def _moved(
 def _explained_runs(
     frame: pl.DataFrame, table: Table[Any], design: Design, values: PairedValues, call: Call
 ) -> dict[int, pl.DataFrame]:
-    """What each document contributes, by the number of the compared run; empty if the metric is no
-    sum over documents.
+    """What each document contributes, by the number of the compared run.
+
+    It is empty if the metric is no sum over documents.
     """
     documents = {}
     numbers = {number for pair in design.pairs(values.runs) for number in pair}
@@ -556,8 +556,9 @@ def _most_moved(
 def _with_documents(
     queries: pl.DataFrame, key: list[str], label: str, before: pl.DataFrame, after: pl.DataFrame
 ) -> pl.DataFrame:
-    """The queries, with a row per document whose contribution differs between the two runs; at
-    least one row each. `key` has the columns of the query, then the document.
+    """The queries with the documents whose contribution differs between two runs.
+
+    Each query has at least one row. `key` has the columns of the query, then the document.
     """
     *query, doc = key
     rank_before, rank_after, worth_before, worth_after = MOVED

@@ -214,9 +214,7 @@ def _unit_spreads(sample: Sample) -> Floats:
 
 
 def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
-    """How many queries it takes to detect differences: a sentence for each row, or one on all rows
-    if they are many.
-    """
+    """How many queries it takes to detect differences: a sentence for each row, or one on all."""
     chance = f"with a probability of {settings['power']:g}"
     test = f"t-test at level {settings['alpha']:g}"
     if len(rows) <= SENTENCES:
@@ -238,9 +236,7 @@ def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, An
 
 
 def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, test: str) -> str:
-    """How many queries it takes to detect one difference, and the probability that those of the
-    table detect it.
-    """
+    """How many queries it takes to detect one difference, and how likely those here do."""
     n = row["n_queries"]
     baseline = quoted(row["baseline"], IN_TEXT)
     run = quoted(row["run"], IN_TEXT)

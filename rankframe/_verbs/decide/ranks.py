@@ -1,6 +1,4 @@
-"""The ranks of compared runs: how far each may be off, and which runs the test cannot tell from the
-best.
-"""
+"""The ranks of compared runs: how far each may be off, and which may be the best."""
 
 from __future__ import annotations
 
@@ -36,8 +34,9 @@ LEAST = -1e300
 def ranks_of(
     values: PairedValues, figures: pl.DataFrame, design: Design, resampling: Resampling
 ) -> pl.DataFrame:
-    """A row per metric, slice and run; `figures` has the corrected tests, by metric, slice and
-    pair.
+    """A row per metric, slice and run.
+
+    `figures` has the corrected tests, by metric, slice and pair.
     """
     calls = values.calls
     pairs = design.pairs(values.runs)
@@ -74,8 +73,7 @@ def _directions(calls: Sequence[Call]) -> Floats:
 def _means_and_draws(
     values: PairedValues, part: Integers, resampling: Resampling
 ) -> tuple[Floats, Floats]:
-    """The means of a slice, runs by metrics, on scales where more is better; and those of
-    resamples, one after the other.
+    """The means of a slice, runs by metrics, where more is better; and those of resamples.
 
     Queries count on which all runs have a value; without intervals, the means are the one resample.
     """
@@ -108,9 +106,7 @@ def _beats(winner: Floats, pairs: Pairs, runs: int) -> Booleans:
 
 
 def tied_for_top(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> list[str]:
-    """How many of several runs the test cannot tell from the best: a sentence, of one metric and
-    slice with their names.
-    """
+    """How many of several runs the test cannot tell from the best, with the names of a few."""
     n_runs = len(settings["runs"])
     tops = _tops(rows, settings)
     if n_runs < 3 or not tops:

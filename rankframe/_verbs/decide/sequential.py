@@ -1,5 +1,6 @@
-"""Comparisons that are read again and again while queries come in: intervals and p-values that hold
-at every look.
+"""Comparisons that are read again and again while queries come in.
+
+Their intervals and p-values hold at every look.
 
 Queries enter look by look, and those of one look in an order that a hash of their ids gives: in the
 order of a table that is sorted by market, say, one market would come first, and bets on what comes
@@ -142,8 +143,9 @@ class Sequential(Looks):
     def of_state(
         cls, given: Any, confidence: float | None = None, planned: int | None = None
     ) -> Sequential:
-        """That of a gate, which begins with True and continues from a state: both have the same
-        plan.
+        """The looks of a gate, which begins with True and continues from a state.
+
+        Both have the same plan.
         """
         state = _state_of(given)
         if not state.is_empty():
@@ -165,9 +167,7 @@ class Sequential(Looks):
         return method_for(self.planned)
 
     def checked(self, calls: Sequence[Call], correction: Correction | None = None) -> Sequential:
-        """Itself, unless a metric has no bounds, or the correction may not hold at a chosen
-        look.
-        """
+        """Itself, unless a metric has no bounds, or the correction may not hold at a look."""
         refuse_ratios(calls)
         for call, is_bounded in zip(calls, _bounds(calls).declared, strict=True):
             if not is_bounded:
@@ -180,8 +180,9 @@ class Sequential(Looks):
         return self
 
     def arranged(self, paired: PairedValues, table: Table[Any]) -> PairedValues:
-        """The values after those of earlier looks; `queries` has columns of the look, the place,
-        and whether a query came again.
+        """The values after those of earlier looks.
+
+        `queries` has columns of the look, the place, and whether a query came again.
         """
         n = len(paired.queries)
         again = np.zeros(n, dtype=bool)
@@ -218,9 +219,7 @@ class Sequential(Looks):
         )
 
     def settings(self, paired: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
-        """The method, the plan, the looks, how many queries came again, and how much wider each
-        interval is.
-        """
+        """The method, the plan, the looks, and how much wider each interval is."""
         queries = paired.queries
         settings = {
             "method": self.method,
@@ -386,8 +385,9 @@ def _refuse_other_runs(state: pl.DataFrame, runs: Sequence[str]) -> None:
 
 
 def _warn_of_changes(before: Floats, now: Floats) -> None:
-    """Warn of queries of earlier looks that came again with other values; runs by queries by
-    metrics.
+    """Warn of queries of earlier looks that came again with other values.
+
+    The values are runs by queries by metrics.
     """
     is_same = np.isclose(before, now, atol=NOISE, equal_nan=True) | np.isnan(before)
     changed = int((~is_same).any(axis=(0, 2)).sum())
@@ -400,8 +400,9 @@ def _warn_of_changes(before: Floats, now: Floats) -> None:
 
 
 def _continued(paired: PairedValues, state: pl.DataFrame) -> PairedValues:
-    """The values of earlier looks, then those of queries that are new: a query counts once, with
-    its first values.
+    """The values of earlier looks, then those of queries that are new.
+
+    A query counts once, with its first values.
     """
     query = paired.query
     state = _in_dtypes(state, {**paired.long().schema, "look": pl.Int64()})

@@ -1,6 +1,4 @@
-"""The samples of pairs of runs on the queries of a slice: both sides and their differences, by
-metric and then pair.
-"""
+"""Samples of pairs of runs on the queries of a slice, by metric and then pair."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ class SliceOfPairs:
 
     @property
     def numbers(self) -> Floats:
-        """How many queries, or clusters, of equal weight those with a difference are worth, by
-        column.
-        """
+        """How many queries or clusters of equal weight those with a difference are worth."""
         differing = _of_people(self.paired, self.rows, self.changes)
         nothing = np.where(np.isnan(differing), np.nan, 0.0)
         sample = self.paired.sample(self.rows, nothing)
@@ -90,8 +86,9 @@ class SliceOfPairs:
         return effective_number(weights)
 
     def sample(self, needs: Sequence[Need]) -> Sample:
-        """The sample of differences, whose units are queries or clusters, with the facts that its
-        estimator needs.
+        """The sample of differences, with the facts that its estimator needs.
+
+        Its units are queries or clusters.
         """
         within = self._limits(bounds="bounds" in needs)
         sample = self.paired.sample(self.rows, self.tested, within)
@@ -108,8 +105,9 @@ class SliceOfPairs:
         return sample
 
     def _limits(self, *, bounds: bool) -> Limits:
-        """The limits of the differences, by the metrics' bounds and, unless these alone count, by
-        the values.
+        """The limits of the differences.
+
+        They come from the metrics' bounds and, unless these alone count, from the values.
         """
         values = self.paired.values[:, :0] if bounds else self.paired.values
         of_values = limits(values, self.paired.calls)
@@ -142,8 +140,9 @@ class SliceOfPairs:
         return Known(differences(first.values, second.values), first.judged)
 
     def refuse_unfit_judgments(self) -> None:
-        """Refuse a slice of which people judged too few queries, if something is known of the
-        others.
+        """Refuse a slice of which people judged too few queries.
+
+        Nothing is refused where nothing is known of the others.
         """
         known = self.known
         control = self.paired.control
@@ -194,8 +193,9 @@ def _unlimited(columns: int) -> Limits:
 
 
 def _of_logarithms(first: Sample, second: Sample) -> Floats:
-    """The differences of logarithms; NaN in columns where a mean is not finite, as a value of 0 has
-    no logarithm.
+    """The differences of logarithms.
+
+    They are NaN in columns where a mean is not finite, as a value of 0 has no logarithm.
     """
     mean_a = means(first.values, first.weights)
     mean_b = means(second.values, second.weights)

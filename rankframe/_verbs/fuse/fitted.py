@@ -1,6 +1,4 @@
-"""Methods of fusion trained on judged rankings: the training, the learned values, and their
-application.
-"""
+"""Methods of fusion trained on judged rankings: training, learned values, application."""
 
 from __future__ import annotations
 
@@ -116,9 +114,7 @@ class FittedFusion(Result[R_co]):
         return replace(runs, scores=self.matched(runs.scores, every=True))
 
     def matched(self, names: Sequence[str], *, every: bool = False) -> tuple[str, ...]:
-        """The runs in the order of training; a run that was not trained is refused, or also one
-        that is missing.
-        """
+        """The runs in the order of training; others are refused, or also a missing one."""
         is_missing = every and len(names) < len(self.runs)
         if is_missing or not {*names} <= {*self.runs}:
             trained = f"those on which {self.method} was trained, {', '.join(self.runs)}"
@@ -158,8 +154,9 @@ class FittedFusion(Result[R_co]):
         return [f"{self.method}, trained on {', '.join(self.runs)}{of_queries}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
-        """The learned values: a row per rank or segment and a column per run; of one value per run,
-        a single row.
+        """The learned values: a row per rank or segment and a column per run.
+
+        Of one value per run there is a single row.
         """
         rows = records(self.learned)
         names = rows[0] if rows else ("run", "probability")

@@ -1,6 +1,4 @@
-"""The verbs that fuse several rankings into one, and that give the contribution of each run to a
-fused score.
-"""
+"""Fuse several rankings into one, and explain what each run contributes to a score."""
 
 from __future__ import annotations
 
@@ -79,8 +77,9 @@ def with_weights(
 def formulated(
     call: Call, entries: Entries, *, expected: bool, shared: Rankings | None = None
 ) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document; with the columns of
-    `shared`.
+    """The columns that a method needs, and its value for each document.
+
+    The columns of `shared` are among them.
     """
     method = cast("Fusion", call.metric)
     options = call.arguments
@@ -96,9 +95,7 @@ def formulated(
 
 
 def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
-    """The depth at which a method cuts rankings, and whether it uses the documents that a ranking
-    lacks.
-    """
+    """The depth at which a method cuts rankings, and whether it counts absent documents."""
     method = cast("Fusion", call.metric)
     options = call.arguments
     name, default = method.depth
@@ -120,8 +117,9 @@ def fused(
 
 
 def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.DataFrame:
-    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the
-    methods share their columns.
+    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on.
+
+    The methods share their columns.
     """
     is_listed = pl.col(LISTED)
     rankings = None
@@ -195,8 +193,9 @@ def over_runs(
     options: Mapping[str, Any],
     new: Iterable[str],
 ) -> pl.DataFrame:
-    """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns
-    that it adds.
+    """Run `work`, a function such as `fused`, on whole queries of the table.
+
+    `new` are the columns that it adds.
     """
     rows = table.rows
     setup = table.setup

@@ -1,6 +1,4 @@
-"""Tune methods of fusion by cross-validation over the queries, and measure the gain on queries not
-used for the choice.
-"""
+"""Tune methods of fusion by cross-validation, and measure the gain on other queries."""
 
 from __future__ import annotations
 
@@ -142,9 +140,7 @@ class Space:
 
     @property
     def untuned(self) -> Call:
-        """The setting to which tuning is compared: the first value of each option, and equal
-        weights.
-        """
+        """The first value of each option, and equal weights, to which tuning is compared."""
         return self._call(self._first_values)
 
     @property
@@ -201,8 +197,9 @@ class Space:
         return [*weights, *((name, None) for name in self.choices if name != WEIGHTS)]
 
     def _values(self, name: str, run: int | None, now: object) -> Sequence[object]:
-        """The values of an option to try; for a run's weight, lists in which the other weights keep
-        their ratios.
+        """The values of an option to try.
+
+        For a run's weight these are lists in which the other weights keep their ratios.
         """
         if run is None:
             return self.choices[name]
@@ -236,8 +233,9 @@ def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...
 
 
 def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
-    """The settings of each method; refused if there is nothing to choose, or too much for a
-    grid.
+    """The settings of each method.
+
+    Nothing to choose is refused, and too much for a grid.
     """
     spaces = []
     for text in tuning.methods:
@@ -285,9 +283,7 @@ def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, S
 
 
 def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
-    """All weights of n runs that are multiples of the step and add up to 1, the most equal
-    first.
-    """
+    """All weights of n runs in steps that add up to 1, the most equal first."""
     # Stars and bars: the numbers of steps between n - 1 bars among all places.
     places = steps + n - 1
     lists = []
@@ -453,8 +449,9 @@ class Values:
             self.progress(len(self.known), total)
 
     def measured(self, table: pl.DataFrame, setup: Setup) -> Floats:
-        """The value of each query, on the scale of its mean, queries by first appearance in the
-        table.
+        """The value of each query, on the scale of its mean.
+
+        Queries come by first appearance in the table.
         """
         per_query = measure(table, setup, self.metric).lazy().collect()
         values = per_query[self.metric.text].fill_null(np.nan)
@@ -755,8 +752,9 @@ def _shuffled(queries: pl.DataFrame, seed: int) -> Integers:
 
 
 def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: int) -> Call:
-    """The best setting on some queries; of several methods, that of the method with the best mean
-    out of fold.
+    """The best setting on some queries.
+
+    Of several methods, it is that of the method with the best mean out of fold.
     """
     score = values.mean(queries)
     inner_folds = min(folds, len(queries))
