@@ -125,7 +125,8 @@ class LabelAgreement(Result[R_co]):
         n_flips = Counter((row["judge"], row["other"]) for row in records(self.flips))
         lines = []
         for pair, shown in pairs.items():
-            judge, other = (quoted(name, quotes) for name in pair)
+            judge = quoted(pair[0], quotes)
+            other = quoted(pair[1], quotes)
             if {"kappa", "alpha"} <= {*shown}:
                 lines.append(
                     f"Labels of {other} against those of {judge}: kappa {shown['kappa']}, alpha "
@@ -142,7 +143,9 @@ class LabelAgreement(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The measures, the bias on each run, and the pairs of runs that change their order."""
         rows = records(self.table)
-        named = [{**row, **{name: row[name] or "all" for name in PAIR}} for row in rows]
+        named = [
+            {**row, "judge": row["judge"] or "all", "other": row["other"] or "all"} for row in rows
+        ]
         # One note tells the intervals of all columns.
         heads = {name: name for name in ("value", "bias", "difference")}
         cells = {"difference": figure}

@@ -278,8 +278,8 @@ def _without(rows: pl.DataFrame, removed: pl.DataFrame, queries: Setup, label: s
     rows = rows.with_columns(left.alias(label))
     n_labels = pl.col(label).count().over(queries.roles.query)
     lost_all = is_gone & (n_labels == 0)
-    counted = pl.when(lost_all).then(-1).otherwise(label)
-    rows = rows.with_columns(counted.alias(label))
+    or_nonrelevant = pl.when(lost_all).then(-1).otherwise(label)
+    rows = rows.with_columns(or_nonrelevant.alias(label))
     return rows.drop("#gone")
 
 

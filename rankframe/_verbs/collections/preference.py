@@ -275,7 +275,7 @@ def preference(
             units = _by_unit(part, unit)
             if test == "sequential":
                 key = units.columns[: len(unit)]
-                inferred = _at_any_look(units, key, resampling.ci)
+                inferred = _at_any_look(units, key, options["ci"])
             else:
                 inferred = _at_one_look(units, user is not None, resampling, bar)
             n = part.height
@@ -379,8 +379,8 @@ def _unit(query: Sequence[str], user: str | None) -> list[pl.Expr]:
     if user is None:
         return [pl.col(name) for name in query]
     unknown = pl.col(user).is_null()
-    own = [pl.when(unknown).then(name).alias(name) for name in query]
-    return [pl.col(user), *own]
+    ids = [pl.when(unknown).then(name).alias(name) for name in query]
+    return [pl.col(user), *ids]
 
 
 WITHIN = Limits(np.array([-0.5]), np.array([0.5]), np.array([True]))
@@ -440,7 +440,7 @@ def _at_one_look(
     return Inferred(delta, error, low.item(), high.item(), kinds[0], p)
 
 
-def _at_any_look(units: pl.DataFrame, unit: Sequence[str], ci: float | None) -> Inferred:
+def _at_any_look(units: pl.DataFrame, unit: Sequence[str], ci: float) -> Inferred:
     """What holds at all looks at once; users enter in the order in which they came."""
     mean = units["outcome"] / units["#n"]
     deltas = mean.to_numpy() / 2
@@ -451,11 +451,8 @@ def _at_any_look(units: pl.DataFrame, unit: Sequence[str], ci: float | None) -> 
     order = np.lexsort((of_hash, came))
     # It is shorter than betting for outcomes that spread so far.
     kind: Literal["empirical_bernstein"] = "empirical_bernstein"
-    ends = confidence_sequence(deltas[order, None], WITHIN[:2], ci or 0.95, kind)
-    low, high, p = (end.item() for end in ends)
+    low, high, p = confidence_sequence(deltas[order, None], WITHIN[:2], ci, kind)
     # Where no delta is in all intervals so far, the preference changed between looks.
     if low > high:
-        low = high = math.nan
-    if ci is None:
-        return Inferred(delta, error, math.nan, math.nan, None, p)
-    return Inferred(delta, error, low, high, kind, p)
+        return Inferred(delta, error, math.nan, math.nan, kind, p.item())
+    return Inferred(delta, error, low.item(), high.item(), kind, p.item())

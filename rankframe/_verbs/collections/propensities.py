@@ -112,7 +112,7 @@ def propensities(
     clicks.
 
     The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels.
-    Ranks are counted in the rows of a list, so that a document whose clicks are unknown needs a row
+    Ranks are logged in the rows of a list, so that a document whose clicks are unknown needs a row
     with a null label. In a position-based model, users click a document if they examine its rank,
     with a probability that depends on the rank alone, and find the document relevant. So the click
     rates of a document for the same query at different ranks differ by these probabilities alone. A
@@ -181,19 +181,19 @@ def propensities(
     at_rank = [*key, doc, "#rank"]
     totals = pl.col("#shown", "#clicks").sum()
     # Sorted, so that draws do not depend on the order of the rows.
-    counted = shown.group_by(at_rank).agg(totals.cast(pl.Float64))
-    counted = counted.sort(at_rank)
-    document = numbered(counted.select(*key, doc)).number
-    group = numbered(counted.select(key)).number
+    logged = shown.group_by(at_rank).agg(totals.cast(pl.Float64))
+    logged = logged.sort(at_rank)
+    document = numbered(logged.select(*key, doc)).number
+    group = numbered(logged.select(key)).number
     most_groups = max(CELLS // k**2, FEWEST_GROUPS)
-    counted = counted.select(
+    logged = logged.select(
         pl.col("#rank").cast(pl.Int64) - 1,
         "#shown",
         "#clicks",
         pl.Series("#document", document.astype(np.int64)),
         pl.Series("#group", group.astype(np.int64) % most_groups),
     )
-    pairs = counted.join(counted, on="#document", maintain_order="left_right")
+    pairs = logged.join(logged, on="#document", maintain_order="left_right")
     is_other = pl.col("#rank") != pl.col("#rank_right")
     pairs = pairs.filter(is_other)
     if pairs.is_empty() and not shown.is_empty():

@@ -29,7 +29,8 @@ from ..call.declaration import verb
 from ..decide.compare import compared_values
 from ..decide.estimation import Estimation
 from ..decide.power import Chance, Effect, effects_of
-from ..measure.paired_values import Design, paired_values
+from ..decide.slice_of_pairs import directions
+from ..measure.paired_values import Design, Pairs, paired_values
 from ..sample.resampling import Resampling
 
 if TYPE_CHECKING:
@@ -211,21 +212,8 @@ def reliability(
     ends = np.full((2, n_figures), np.nan)
     if n >= LEAST:
         on_scale = scaled(paired.values[:, queries], calls)
-        direction = [1.0 if call.higher_is_better else -1.0 for call in calls]
-        values = np.moveaxis(on_scale, 0, 1) * direction
-        critical = load("scipy.special", "stats").stdtrit(n - 1, 1 - alpha / 2)
-        with Progress("resampling queries", resampling.progress) as bar, np.errstate(all="ignore"):
-            draw = partial(words, kind="<u8")
-            keys = each(draw, halves, resampling.seed + 1, n, bar)
-            is_first = np.stack([np.argsort(key, kind="stable") < n // 2 for key in keys])
-            a, b = np.array(pairs).T
-            sizes = np.array(least)
-            once = np.ones(n)
-            value = _figures(values, once, a, b, is_first, sizes, critical)
-            few = is_first[:SPLITS]
-            draws = each(counts, resampling.resamples, resampling.seed, n, bar)
-            figures = [_figures(values, w, a, b, few, sizes, critical) for w in draws]
-            resampled = np.stack(figures)
+        values = np.moveaxis(on_scale, 0, 1) * directions(calls)
+        value, resampled = _values_and_draws(values, pairs, least, alpha, halves, resampling)
         without_interval = replace(resampling, ci=None)
         of_test = Estimation.by(test, without_interval)
         with Progress("comparing runs", resampling.progress) as bar:
@@ -250,6 +238,31 @@ def reliability(
     }
     figures_of_runs = table_in(rows, TABLE)
     return Reliability(table.give(figures_of_runs), settings)
+
+
+def _values_and_draws(
+    values: Floats,
+    pairs: Pairs,
+    least: Sequence[float],
+    alpha: float,
+    halves: int,
+    resampling: Resampling,
+) -> tuple[Floats, Floats]:
+    """The figures of all queries, and a row of them for each resample, by Student's test."""
+    n = len(values)
+    a, b = np.array(pairs).T
+    sizes = np.array(least)
+    critical = load("scipy.special", "stats").stdtrit(n - 1, 1 - alpha / 2)
+    with Progress("resampling queries", resampling.progress) as bar, np.errstate(all="ignore"):
+        draw = partial(words, kind="<u8")
+        keys = each(draw, halves, resampling.seed + 1, n, bar)
+        is_first = np.stack([np.argsort(key, kind="stable") < n // 2 for key in keys])
+        once = np.ones(n)
+        figures = _figures(values, once, a, b, is_first, sizes, critical)
+        few = is_first[:SPLITS]
+        draws = each(counts, resampling.resamples, resampling.seed, n, bar)
+        resampled = [_figures(values, w, a, b, few, sizes, critical) for w in draws]
+    return figures, np.stack(resampled)
 
 
 def _names(calls: Sequence[Call], least: Sequence[float]) -> list[tuple[object, ...]]:

@@ -59,7 +59,7 @@ from ..sample.unequal_runs import unequal
 from .estimation import Choice, Estimation
 from .ranks import ranks_of, tied_for_top
 from .sequential import Looks, price, warn_of_drift
-from .slice_of_pairs import SliceOfPairs, in_order_of
+from .slice_of_pairs import SliceOfPairs, directions, in_order_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -513,8 +513,7 @@ def means_and_intervals(
 
 def counts(part: SliceOfPairs) -> dict[str, Any]:
     """On how many queries the run is better, equal and worse, and of how many."""
-    direction = [1 if call.higher_is_better else -1 for call in part.calls]
-    better_by = part.changes * direction
+    better_by = part.changes * directions(part.calls)
     return {
         "wins": (better_by > 0).sum(axis=0),
         "ties": (better_by == 0).sum(axis=0),

@@ -511,9 +511,9 @@ def _moved(
         for pair in pairs:
             queries = moved[call, pair]
             if documents:
-                before, after = (documents[run] for run in pair)
+                a, b = pair
                 key = [*values.query, str(doc)]
-                queries = _with_documents(queries, key, roles.label, before, after)
+                queries = _with_documents(queries, key, roles.label, documents[a], documents[b])
             else:
                 queries = queries.with_columns(nothing)
             tables.append(queries)
@@ -542,11 +542,12 @@ def _most_moved(
     values: PairedValues, metric: int, pair: tuple[int, int], most: int
 ) -> pl.DataFrame:
     """The queries whose values of a metric moved most between two runs, with the difference."""
+    a, b = pair
     call = values.calls[metric]
-    before, after = (values.values[run][:, [metric]] for run in pair)
-    baseline, run = (values.runs[run] for run in pair)
-    names = {"metric": call.text, "baseline": baseline, "run": run}
-    queries = replace(values, calls=[call]).rows(names, differences(before, after))
+    of_metric = values.values[:, :, [metric]]
+    changes = differences(of_metric[a], of_metric[b])
+    names = {"metric": call.text, "baseline": values.runs[a], "run": values.runs[b]}
+    queries = replace(values, calls=[call]).rows(names, changes)
     queries = queries.rename({call.text: "difference"})
     change = pl.col("difference")
     queries = queries.filter(change != 0).sort(values.query)

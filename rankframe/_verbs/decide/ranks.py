@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from ... import stats
-from ..._catalog.call import Call
 from ..._catalog.means import scaled, unscaled
 from ..._results.columns import schema
 from ..._results.grid import ALPHA, Record
@@ -20,7 +19,7 @@ from ..._support.statistical_options import Bound
 from ..measure.paired_values import Design, PairedValues, Pairs
 from ..sample.resampling import Resampling
 from ..sample.slices import table_of
-from .slice_of_pairs import by_people, in_order_of
+from .slice_of_pairs import by_people, directions, in_order_of
 
 TABLE = {
     **schema("metric run mean rank"),
@@ -44,7 +43,7 @@ def ranks_of(
     level = ALPHA if resampling.ci is None else 1 - resampling.ci
     difference = figures["difference"].fill_null(np.nan).to_numpy().reshape(shape)
     p = figures["p_adjusted"].fill_null(np.nan).to_numpy().reshape(shape)
-    direction = _directions(calls)
+    direction = directions(calls)
     gain_of_second = np.sign(difference * direction[:, None, None])
     winner = np.where(p < level, gain_of_second, 0.0)
     rows: list[tuple[object, ...]] = []
@@ -65,11 +64,6 @@ def ranks_of(
     return in_order_of(calls, table)
 
 
-def _directions(calls: Sequence[Call]) -> Floats:
-    """1 for each metric whose larger values are better, otherwise -1."""
-    return np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
-
-
 def _means_and_draws(
     values: PairedValues, part: Integers, resampling: Resampling
 ) -> tuple[Floats, Floats]:
@@ -79,7 +73,7 @@ def _means_and_draws(
     """
     n_runs = len(values.runs)
     n_metrics = len(values.calls)
-    on_scale = scaled(values.values[:, part], values.calls) * _directions(values.calls)
+    on_scale = scaled(values.values[:, part], values.calls) * directions(values.calls)
     has_all = ~np.isnan(on_scale).any(axis=0)
     of_all = np.where(has_all, on_scale, np.nan)
     by_query = of_all.swapaxes(0, 1).reshape(len(part), n_runs * n_metrics)

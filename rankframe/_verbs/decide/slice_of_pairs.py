@@ -93,8 +93,7 @@ class SliceOfPairs:
         within = self._limits(bounds="bounds" in needs)
         sample = self.paired.sample(self.rows, self.tested, within)
         if "directions" in needs:
-            directions = [1.0 if call.higher_is_better else -1.0 for call in self.calls]
-            sample = replace(sample, directions=np.array(directions))
+            sample = replace(sample, directions=directions(self.calls))
         if "order" in needs:
             place = self.paired.queries["#place"].to_numpy()
             sample = replace(sample, order=place[self.rows].argsort())
@@ -153,6 +152,11 @@ class SliceOfPairs:
         name = f"differences of {', '.join(call.text for call in self.paired.calls)}"
         of_slice = control.of_slice(self.rows)
         of_slice.refuse_unfit(name, where, self.changes, known.values, self.weights)
+
+
+def directions(calls: Sequence[Call]) -> Floats:
+    """1 for each metric whose larger values are better, otherwise -1."""
+    return np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
 
 
 def in_order_of(calls: Sequence[Call], table: pl.DataFrame) -> pl.DataFrame:

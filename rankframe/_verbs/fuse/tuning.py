@@ -613,19 +613,13 @@ def tune(
         for i, name in enumerate(names):
             scores = of_run(full, i, of_queries)
             rankings[name] = values.measured(*scores)
-    on_own_scale = [unscaled(x[:, None], [measured]) for x in rankings.values()]
-    weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
-    paired = PairedValues(query, [*rankings], [measured], weighted, np.stack(on_own_scale))
-    (of_all,) = paired.slices
-    pairs = [(i, 0) for i, name in enumerate(paired.runs) if name not in (TUNED, IN_SAMPLE)]
+    paired = _paired(queries, rankings, measured)
     of_pairs = Estimation.by(interval if test == "auto" else test, resampling)
-    with Progress("comparing runs", resampling.progress) as progress:
-        compared = compared_values(paired, of_all, pairs, of_pairs, progress)
     final = folded.final
     texts_of = {IN_SAMPLE: final.text, UNTUNED: folded.untuned.text}
     tables = {
         "table": _table(paired, measured, texts_of, resampling),
-        "comparison": significance.adjusted(compared),
+        "comparison": significance.adjusted(_compared(paired, of_pairs)),
         "folds": folded.table(measured),
         "per_query": queries.with_columns(*folded.columns(), *_columns(paired)),
         "candidates": _candidates(values, measured),
@@ -645,6 +639,22 @@ def tune(
     }
     given = {name: table.give(frame) for name, frame in tables.items()}
     return TunedFusion(final.text, tuple(names), **given, settings=settings)
+
+
+def _paired(queries: pl.DataFrame, rankings: Mapping[str, Floats], metric: Call) -> PairedValues:
+    """The values of rankings, given on the scale of the metric's mean, on its own scale."""
+    values = [unscaled(x[:, None], [metric]) for x in rankings.values()]
+    weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
+    return PairedValues(queries.columns, [*rankings], [metric], weighted, np.stack(values))
+
+
+def _compared(paired: PairedValues, estimation: Estimation) -> pl.DataFrame:
+    """The tuned method out of fold compared with the untuned one and each run."""
+    (of_all,) = paired.slices
+    others = [i for i, name in enumerate(paired.runs) if name not in (TUNED, IN_SAMPLE)]
+    pairs = [(i, 0) for i in others]
+    with Progress("comparing runs", estimation.resampling.progress) as progress:
+        return compared_values(paired, of_all, pairs, estimation, progress)
 
 
 def _names_of_runs(table: Table[Any], runs: Runs, query: Sequence[str]) -> list[str]:
