@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 TABLE = schema(
     "metric run mean mean_without difference rank rank_without n_unique n_unique_relevant"
 )
+
+
+Means: TypeAlias = Mapping[Any, Mapping[str, float | None]]
+"""The mean of each metric, by run."""
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame, list[str]]:
@@ -235,13 +239,8 @@ def leave_one_run_out(
         is_relevant = removed["#label"] >= setup.policies.relevant
         sizes = (removed.height, is_relevant.sum())
         for call in calls:
-            mean = with_all.get(name, {}).get(call.text)
-            mean_without = without.get(name, {}).get(call.text)
-            change = None if mean is None or mean_without is None else mean_without - mean
-            others = [of_other[call.text] for run, of_other in with_all.items() if run != name]
-            both = (mean, mean_without)
-            places = [_place(x, others, higher=call.higher_is_better) for x in both]
-            figures.append((call.text, name, *both, change, *places, *sizes))
+            change = _change(call, name, with_all, without)
+            figures.append((call.text, name, *change, *sizes))
     return in_order_of(calls, pl.DataFrame(figures, TABLE, orient="row"))
 
 
@@ -290,7 +289,7 @@ def _means(
     calls: Sequence[Call],
     largest: float | None,
     only: str | None = None,
-) -> dict[Any, dict[str, float | None]]:
+) -> Means:
     """The mean of each metric by run."""
 
     def of_run(run: Setup) -> pl.DataFrame:
@@ -300,6 +299,17 @@ def _means(
     mean_of = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
     means = values.group_by(RUN, maintain_order=True).agg(**mean_of)
     return {row[RUN]: row for row in means.iter_rows(named=True)}
+
+
+def _change(call: Call, run: str, with_all: Means, without: Means) -> tuple[object, ...]:
+    """The means of a run with and without its own judgments, their difference, and its ranks."""
+    mean = with_all.get(run, {}).get(call.text)
+    mean_without = without.get(run, {}).get(call.text)
+    change = None if mean is None or mean_without is None else mean_without - mean
+    others = [means[call.text] for other, means in with_all.items() if other != run]
+    both = (mean, mean_without)
+    places = [_place(x, others, higher=call.higher_is_better) for x in both]
+    return *both, change, *places
 
 
 def _place(mean: float | None, others: list[float | None], *, higher: bool) -> int | None:

@@ -315,7 +315,7 @@ def gate(
         values.settings,
         runs=values.runs,
     )
-    state = looks.kept(values)
+    state = looks.state_after(values)
     return Verdict(
         failures.is_empty(),
         table.give(figures),

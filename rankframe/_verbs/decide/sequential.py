@@ -107,7 +107,7 @@ class Looks:
         """What a result records of the looks."""
         return {}
 
-    def kept(self, paired: PairedValues) -> pl.DataFrame | None:
+    def state_after(self, paired: PairedValues) -> pl.DataFrame | None:
         """What the next look needs."""
         return None
 
@@ -206,7 +206,7 @@ class Sequential(Looks):
         came = paired.queries.join(came, on=paired.query, **TO_QUERIES)
         return came["#came"].rank("dense").fill_null(n + 1)
 
-    def kept(self, paired: PairedValues) -> pl.DataFrame:
+    def state_after(self, paired: PairedValues) -> pl.DataFrame:
         """The state after a look: a row per run and query."""
         rows = paired.long()
         refuse_names([*OF_STATE], rows.columns, "the query, or by,")
