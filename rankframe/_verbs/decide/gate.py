@@ -58,7 +58,10 @@ R_co = TypeVar("R_co", covariant=True)
 Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
-PASSED, FAILED, TOO_FEW, NOT_SHOWN = "passed", "failed", "too few queries", "not shown"
+PASSED = "passed"
+FAILED = "failed"
+TOO_FEW = "too few queries"
+NOT_SHOWN = "not shown"
 COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 

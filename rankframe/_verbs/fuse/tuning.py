@@ -294,12 +294,15 @@ def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
     return [tuple(number / steps for number in numbers) for numbers in lists]
 
 
-TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
-"""The names of the rankings beside the single runs."""
+TUNED = "tuned, out of fold"
+IN_SAMPLE = "tuned, in sample"
+UNTUNED = "untuned"
+FUSED = (TUNED, IN_SAMPLE, UNTUNED)
+"""The names of the rankings other than the single runs."""
 
 TABLE = schema("ranking method mean ci_low ci_high interval n_queries")
 
-COLUMNS = ("fold", "method", "ranking", *(TUNED, IN_SAMPLE, UNTUNED))
+COLUMNS = ("fold", "method", "ranking", *FUSED)
 """The columns of the results, which no query column may have."""
 
 AT_ONCE = 4_000_000
