@@ -1,6 +1,4 @@
-"""The methods of fusion as functions of several rankings, and the normalisations of one ranking's
-scores.
-"""
+"""Methods of fusion as functions of rankings, and normalisations of a ranking's scores."""
 
 from .ranks import *
 from .scores import *

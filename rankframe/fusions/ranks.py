@@ -34,7 +34,9 @@ def rrf(
     Cormack, Clarke and Büttcher, Reciprocal rank fusion outperforms Condorcet, SIGIR 2009; ranx'
     and trectools' ``rrf``; with weights, LangChain's ``EnsembleRetriever``.
     """
-    return r.total(r.by_rank(1 / (k + r.rank)) * r.weight(weights))
+    credit = 1 / (k + r.rank)
+    weight = r.weight(weights)
+    return r.total(r.by_rank(credit) * weight)
 
 
 @fusion(of="ranks")
@@ -49,7 +51,7 @@ def isr(r: Rankings) -> pl.Expr:
     Mourão, Martins and Magalhães, Multimodal medical information retrieval with unsupervised rank
     fusion, 2015; ranx' ``isr``.
     """
-    return r.total(r.by_rank(r.rank**-2.0)) * r.n_listing
+    return _inverse_squares(r) * r.n_listing
 
 
 @fusion(of="ranks")
@@ -64,7 +66,7 @@ def log_isr(r: Rankings) -> pl.Expr:
     Mourão, Martins and Magalhães, Multimodal medical information retrieval with unsupervised rank
     fusion, 2015; ranx' ``log_isr``.
     """
-    return r.total(r.by_rank(r.rank**-2.0)) * r.n_listing.log()
+    return _inverse_squares(r) * r.n_listing.log()
 
 
 @fusion(of="ranks")
@@ -83,7 +85,14 @@ def logn_isr(r: Rankings, sigma: Annotated[float, Range(least=0, most=1)] = 0.01
     Mourão, Martins and Magalhães, Multimodal medical information retrieval with unsupervised rank
     fusion, 2015; ranx' ``logn_isr``.
     """
-    return r.total(r.by_rank(r.rank**-2.0)) * (r.n_listing + sigma).log()
+    h = r.n_listing + sigma
+    return _inverse_squares(r) * h.log()
+
+
+def _inverse_squares(r: Rankings) -> pl.Expr:
+    """The sum of 1 over the squared rank."""
+    credit = r.by_rank(r.rank**-2.0)
+    return r.total(credit)
 
 
 @fusion("rbp", "rbp_fusion", "rank_biased_precision_fusion", of="ranks")
@@ -109,7 +118,9 @@ def rbc(
     Bailey, Moffat, Scholer and Thomas, Retrieval consistency in the presence of query variations,
     SIGIR 2017; ranx' ``rbc``, trectools' fusion by RBP.
     """
-    return r.total(r.by_rank((1 - phi) * phi ** (r.rank - 1)) * r.weight(weights))
+    attention = (1 - phi) * phi ** (r.rank - 1)
+    weight = r.weight(weights)
+    return r.total(r.by_rank(attention) * weight)
 
 
 @fusion("bordafuse", "w_bordafuse", "borda_count", of="ranks", absent=True)
@@ -131,8 +142,11 @@ def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     ----------
     Aslam and Montague, Models for metasearch, SIGIR 2001; ranx' ``bordafuse`` and ``w_bordafuse``.
     """
-    in_list, absent = r.by_rank(r.n_candidates - r.rank + 1), (r.n_candidates - r.length + 1) / 2
-    return r.total(pl.when(r.listed).then(in_list).otherwise(absent) * r.weight(weights))
+    in_list = r.by_rank(r.n_candidates - r.rank + 1)
+    absent = (r.n_candidates - r.length + 1) / 2
+    points = pl.when(r.listed).then(in_list).otherwise(absent)
+    weight = r.weight(weights)
+    return r.total(points * weight)
 
 
 @fusion("w_condorcet", "copeland", of="ranks", absent=True)

@@ -1,6 +1,4 @@
-"""Fusion by scores: what a document's scores in the rankings add up to; normalisations bring these
-to a common scale.
-"""
+"""Fusion by scores, and the normalisations that bring these to a common scale."""
 
 from __future__ import annotations
 
@@ -115,7 +113,8 @@ def comb_gmnz(r: Rankings, gamma: float = 1.0) -> pl.Expr:
     ----------
     Lee, Analyses of multiple evidence combination, SIGIR 1997; ranx' ``gmnz``.
     """
-    return r.total(r.score) * r.n_listing.pow(gamma)
+    factor = r.n_listing.pow(gamma)
+    return r.total(r.score) * factor
 
 
 @fusion("weighted_sum", "linear", of="scores")
@@ -134,7 +133,7 @@ def wsum(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     Vogt and Cottrell, Fusion via a linear combination of scores, Information Retrieval 1, 1999;
     ranx' ``wsum``.
     """
-    return r.total(r.score * r.weight(weights))
+    return _weighted_sum(r, weights)
 
 
 @fusion(of="scores")
@@ -153,7 +152,7 @@ def mixed(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     ----------
     ranx' ``mixed``.
     """
-    return r.total(r.score * r.weight(weights)) * r.n_listing.sqrt()
+    return _weighted_sum(r, weights) * r.n_listing.sqrt()
 
 
 @fusion(of="scores")
@@ -171,7 +170,15 @@ def wmnz(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     ----------
     Wu and Crestani, Data fusion with estimated weights, CIKM 2002; ranx' ``wmnz``.
     """
-    return r.total(r.score) * r.total(pl.when(r.listed).then(r.weight(weights)))
+    total = r.total(r.score)
+    weight = r.weight(weights)
+    of_listed = pl.when(r.listed).then(weight)
+    return total * r.total(of_listed)
+
+
+def _weighted_sum(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
+    weight = r.weight(weights)
+    return r.total(r.score * weight)
 
 
 @normalization("minmax", "min-max")
@@ -179,11 +186,7 @@ def min_max(r: Scores) -> pl.Expr:
     """From 0, the least score, to 1, the greatest; 1 for every document where all scores are
     equal.
     """
-    return (
-        pl.when(r.greatest > r.least)
-        .then((r.score - r.least) / (r.greatest - r.least))
-        .otherwise(_one(r))
-    )
+    return _on_span(r, r.score - r.least)
 
 
 @normalization("min-max-inverted")
@@ -191,11 +194,13 @@ def min_max_inverted(r: Scores) -> pl.Expr:
     """From 1, the least score, to 0, the greatest: for distances; 1 for every document where all
     are equal.
     """
-    return (
-        pl.when(r.greatest > r.least)
-        .then((r.greatest - r.score) / (r.greatest - r.least))
-        .otherwise(_one(r))
-    )
+    return _on_span(r, r.greatest - r.score)
+
+
+def _on_span(r: Scores, distance: pl.Expr) -> pl.Expr:
+    """A distance over that of the greatest score from the least; 1 where all are equal."""
+    share = distance / (r.greatest - r.least)
+    return pl.when(r.greatest > r.least).then(share).otherwise(_one(r))
 
 
 @normalization(text="max")
@@ -205,7 +210,8 @@ def over_greatest(r: Scores) -> pl.Expr:
         r.score < 0,
         "normalize='max' divides by the greatest score, and a score is negative; write 'min_max'",
     )
-    return pl.when(r.greatest > 0).then(r.score / r.greatest).otherwise(_one(r))
+    share = r.score / r.greatest
+    return pl.when(r.greatest > 0).then(share).otherwise(_one(r))
 
 
 @normalization(text="sum")
@@ -214,7 +220,9 @@ def over_sum(r: Scores) -> pl.Expr:
     are equal.
     """
     above = r.score - r.least
-    return pl.when(r.greatest > r.least).then(above / r.total(above)).otherwise(_one(r) / r.length)
+    share = above / r.total(above)
+    equal = _one(r) / r.length
+    return pl.when(r.greatest > r.least).then(share).otherwise(equal)
 
 
 @normalization("z_score", "z-score", "zscore")
@@ -222,7 +230,9 @@ def zmuv(r: Scores) -> pl.Expr:
     """Zero mean, unit variance: standard deviations above the mean; 0 where all scores are
     equal.
     """
-    return pl.when(r.deviation > 0).then((r.score - r.mean) / r.deviation).otherwise(_one(r) - 1)
+    is_spread = r.deviation > 0
+    deviations = (r.score - r.mean) / r.deviation
+    return pl.when(is_spread).then(deviations).otherwise(_zero(r))
 
 
 @normalization()
@@ -234,7 +244,8 @@ def rank(r: Scores) -> pl.Expr:
 @normalization()
 def l2(r: Scores) -> pl.Expr:
     """The score over the Euclidean norm of the ranking's scores; 0 where that is 0."""
-    return pl.when(r.norm > 0).then(r.score / r.norm).otherwise(_one(r) - 1)
+    share = r.score / r.norm
+    return pl.when(r.norm > 0).then(share).otherwise(_zero(r))
 
 
 @normalization("dist_based_score")
@@ -242,10 +253,22 @@ def dbsf(r: Scores) -> pl.Expr:
     """Distribution-based: from three standard deviations below the mean, 0, to three above, 1; 1/2
     where all are equal.
     """
-    low = r.mean - 3 * r.deviation
-    return pl.when(r.deviation > 0).then((r.score - low) / (6 * r.deviation)).otherwise(_one(r) / 2)
+    half = _one(r) / 2
+    share = in_six_deviations(r, r.deviation)
+    return pl.when(r.deviation > 0).then(share).otherwise(half)
+
+
+def in_six_deviations(r: Scores, deviation: pl.Expr) -> pl.Expr:
+    """The score on a scale from three standard deviations below the mean, 0, to three above, 1."""
+    low = r.mean - 3 * deviation
+    return (r.score - low) / (6 * deviation)
 
 
 def _one(r: Scores) -> pl.Expr:
     """1 for each document that the ranking has."""
     return pl.when(r.rank.is_not_null()).then(1.0)
+
+
+def _zero(r: Scores) -> pl.Expr:
+    """0 for each document that the ranking has."""
+    return _one(r) - 1

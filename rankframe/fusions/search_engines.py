@@ -1,5 +1,4 @@
-"""Fusion as search engines and libraries do it: their constants, their normalisations, their
-defaults.
+"""Fusion as search engines and libraries do it: constants, normalisations, defaults.
 
 Engines compute with 32-bit numbers; these formulas keep 64 bits, so that values agree to about
 seven digits.
@@ -17,10 +16,12 @@ from .._catalog.fusions import fusion
 from .._words.ranking import Range
 from .._words.rankings import Rankings, Scores
 from ..errors import InvalidOption, option
+from .ranks import rrf
+from .scores import in_six_deviations
 
 __all__ = [
-    "elasticsearch_linear", "elasticsearch_rrf", "haystack", "langchain", "llamaindex", "opensearch_hybrid",
-    "opensearch_rrf", "qdrant_dbsf", "qdrant_rrf",
+    "elasticsearch_linear", "elasticsearch_rrf", "haystack", "langchain", "llamaindex",
+    "opensearch_hybrid", "opensearch_rrf", "qdrant_dbsf", "qdrant_rrf",
 ]  # fmt: skip
 
 LEAST_FLOAT = 2.0**-149
@@ -58,7 +59,7 @@ def elasticsearch_rrf(
     ----------
     Elasticsearch 9.2, ``RRFRetrieverBuilder``.
     """
-    return r.total(r.by_rank(1 / (rank_constant + r.rank)) * r.weight(weights))
+    return rrf(r, rank_constant, weights=weights)
 
 
 @fusion(of="engine", depth=WINDOW)
@@ -89,20 +90,21 @@ def elasticsearch_linear(
     Elasticsearch 9, ``LinearRetrieverBuilder``, ``MinMaxScoreNormalizer`` and
     ``L2ScoreNormalizer``.
     """
-    normalize = {"none": None, "minmax": _elasticsearch_minmax, "l2_norm": _elasticsearch_l2}[
-        normalizer
-    ]
-    return r.total(r.normalized(normalize) * r.weight(weights))
+    formulas = {"none": None, "minmax": _elasticsearch_minmax, "l2_norm": _elasticsearch_l2}
+    score = r.normalized(formulas[normalizer])
+    return r.total(score * r.weight(weights))
 
 
 def _elasticsearch_minmax(r: Scores) -> pl.Expr:
-    greatest = _greatest_above_0(r)
-    least, width = r.least, greatest - r.least
-    return pl.when(width.abs() < 1e-6).then(least).otherwise((r.score - least) / width)
+    width = _greatest_above_0(r) - r.least
+    is_equal = width.abs() < 1e-6
+    share = (r.score - r.least) / width
+    return pl.when(is_equal).then(r.least).otherwise(share)
 
 
 def _elasticsearch_l2(r: Scores) -> pl.Expr:
-    return pl.when(r.norm < 1e-6).then(r.score).otherwise(r.score / r.norm)
+    share = r.score / r.norm
+    return pl.when(r.norm < 1e-6).then(r.score).otherwise(share)
 
 
 def _greatest_above_0(r: Scores) -> pl.Expr:
@@ -151,38 +153,45 @@ def opensearch_hybrid(
             f" gives no {combination}, as OpenSearch refuses it; leave out combination, or write "
         )
         raise InvalidOption(option(normalization="z_score"), says, option(normalization="min_max"))
-    normalize = {
+    formulas = {
         "min_max": _opensearch_min_max,
         "l2": _opensearch_l2,
         "z_score": _opensearch_z_score,
-    }[normalization]
-    score, weight = r.normalized(normalize), _share(r, weights)
-    counts = score >= 0 if combination == "arithmetic_mean" else score > 0
-    some, weighed = pl.when(counts).then(score), pl.when(counts).then(weight)
-    all_weights = r.total(weighed)
+    }
+    given = r.normalized(formulas[normalization])
+    weight = _share(r, weights)
+    counts = given >= 0 if combination == "arithmetic_mean" else given > 0
+    score = pl.when(counts).then(given)
+    weight_of_counted = pl.when(counts).then(weight)
+    all_weights = r.total(weight_of_counted)
     if combination == "arithmetic_mean":
-        value = r.total(some * weight) / all_weights
+        mean = r.total(score * weight) / all_weights
     elif combination == "geometric_mean":
-        value = (r.total(some.log() * weight) / all_weights).exp()
+        mean_logarithm = r.total(score.log() * weight) / all_weights
+        mean = mean_logarithm.exp()
     else:
-        value = all_weights / r.total(weight / some)
-    return pl.when(all_weights > 0).then(value).otherwise(0.0)
+        mean = all_weights / r.total(weight / score)
+    return pl.when(all_weights > 0).then(mean).otherwise(0.0)
 
 
 def _opensearch_min_max(r: Scores) -> pl.Expr:
     greatest = _greatest_above_0(r)
     scaled = (r.score - r.least) / (greatest - r.least)
-    return pl.when(greatest == r.least).then(1.0).when(scaled == 0).then(0.001).otherwise(scaled)
+    above_0 = pl.when(scaled == 0).then(0.001).otherwise(scaled)
+    return pl.when(greatest == r.least).then(1.0).otherwise(above_0)
 
 
 def _opensearch_l2(r: Scores) -> pl.Expr:
-    return pl.when(r.norm == 0).then(0.0).otherwise(r.score / r.norm)
+    share = r.score / r.norm
+    return pl.when(r.norm == 0).then(0.0).otherwise(share)
 
 
 def _opensearch_z_score(r: Scores) -> pl.Expr:
     above = (r.score - r.mean) / r.sample_deviation
-    at_mean = r.score.cast(pl.Float32) == r.mean.cast(pl.Float32)
-    return pl.when(at_mean).then(r.greatest).when(above <= 0).then(0.001).otherwise(above)
+    score = r.score.cast(pl.Float32)
+    mean = r.mean.cast(pl.Float32)
+    above_0 = pl.when(above <= 0).then(0.001).otherwise(above)
+    return pl.when(score == mean).then(r.greatest).otherwise(above_0)
 
 
 @fusion(of="engine")
@@ -208,7 +217,9 @@ def opensearch_rrf(
     ----------
     OpenSearch neural-search 3, ``RRFNormalizationTechnique`` and ``RRFScoreCombinationTechnique``.
     """
-    return r.total(r.by_rank((1 / (rank_constant + r.rank)).round(10)) * r.weight(weights))
+    credit = (1 / (rank_constant + r.rank)).round(10)
+    weight = r.weight(weights)
+    return r.total(r.by_rank(credit) * weight)
 
 
 @fusion(of="engine")
@@ -234,7 +245,9 @@ def qdrant_rrf(
     constant.
     """
     weight = r.weight(weights)
-    term = pl.when(weight > 0).then(r.by_rank(1 / (k - 1 + r.rank / weight))).otherwise(0.0)
+    rank = r.rank / weight
+    credit = r.by_rank(1 / (k - 1 + rank))
+    term = pl.when(weight > 0).then(credit).otherwise(0.0)
     return r.total(term)
 
 
@@ -256,8 +269,9 @@ def qdrant_dbsf(r: Rankings) -> pl.Expr:
 
 
 def _qdrant_distribution(r: Scores) -> pl.Expr:
-    scaled = (r.score - (r.mean - 3 * r.sample_deviation)) / (6 * r.sample_deviation)
-    return pl.when(r.sample_deviation > 0).then(scaled).when(r.rank.is_not_null()).then(0.5)
+    share = in_six_deviations(r, r.sample_deviation)
+    equal = pl.when(r.rank.is_not_null()).then(0.5)
+    return pl.when(r.sample_deviation > 0).then(share).otherwise(equal)
 
 
 @fusion("ensemble_retriever", of="engine")
@@ -281,7 +295,8 @@ def langchain(
     langchain-classic 1.0, ``EnsembleRetriever``.
     """
     weight = _share(r, None) if weights is None else r.weight(weights)
-    return r.total(r.by_rank(1 / (c + r.rank)) * weight)
+    credit = 1 / (c + r.rank)
+    return r.total(r.by_rank(credit) * weight)
 
 
 @fusion("query_fusion_retriever", of="engine")
@@ -316,13 +331,13 @@ def llamaindex(
     """
     weight = _share(r, weights)
     if mode == "simple":
-        return r.greatest(r.normalized(None))
+        score = r.normalized(None)
+        return r.greatest(score)
     if mode == "reciprocal_rerank":
-        return r.total(r.by_rank(1 / (60 + r.rank - 1)))
-    return r.total(
-        r.normalized(_relative if mode == "relative_score" else _distribution(_one_if_above_0))
-        * weight
-    )
+        credit = 1 / (60 + r.rank - 1)
+        return r.total(r.by_rank(credit))
+    normalize = _relative if mode == "relative_score" else _distribution(_one_if_above_0)
+    return r.total(r.normalized(normalize) * weight)
 
 
 def _relative(r: Scores) -> pl.Expr:
@@ -336,8 +351,8 @@ def _one_if_above_0(r: Scores) -> pl.Expr:
 
 def _distribution(of_equal: Callable[[Scores], pl.Expr]) -> Callable[[Scores], pl.Expr]:
     def normalize(r: Scores) -> pl.Expr:
-        scaled = (r.score - (r.mean - 3 * r.deviation)) / (6 * r.deviation)
-        return pl.when(r.deviation > 0).then(scaled).otherwise(of_equal(r))
+        share = in_six_deviations(r, r.deviation)
+        return pl.when(r.deviation > 0).then(share).otherwise(of_equal(r))
 
     return normalize
 
@@ -381,14 +396,17 @@ def haystack(
     if join_mode == "merge":
         return r.total(r.normalized(None) * weight)
     if join_mode == "reciprocal_rank_fusion":
-        return r.total(r.by_rank(61 / (60 + r.rank)) * weight)
-    return r.greatest(r.normalized(_distribution(lambda r: r.score)))
+        credit = 61 / (60 + r.rank)
+        return r.total(r.by_rank(credit) * weight)
+    score = r.normalized(_distribution(lambda r: r.score))
+    return r.greatest(score)
 
 
 def _share(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
     """The weight of a row's ranking, of weights brought to a sum of 1."""
     if weights is None or not r.n_rankings:  # an empty table names no runs
-        return pl.lit(1 / max(r.n_rankings, 1))
+        n = max(r.n_rankings, 1)
+        return pl.lit(1 / n)
     weight = r.weight(weights)
     if min(weights) < 0 or not 0 < sum(weights) < math.inf:
         says = (

@@ -1,6 +1,4 @@
-"""Fusion by what judged rankings teach: how good a run is, or how often it has a relevant document
-at a rank.
-"""
+"""Fusion by what judged rankings teach of each run and rank."""
 
 from __future__ import annotations
 
@@ -31,17 +29,18 @@ def mean_average_precision(t: JudgedRankings) -> Learned:
 
 def by_rank(t: JudgedRankings) -> Learned:
     """The share of relevant documents at each rank, of the queries whose ranking reaches it."""
-    return t.by_place(rank=t.rank, probability=t.relevant.mean())
+    probability = t.relevant.mean()
+    return t.by_place(rank=t.rank, probability=probability)
 
 
 def by_share_of_length(t: JudgedRankings, x: int) -> Learned:
-    """The mean over the queries of the share of relevant documents in each of `x` parts of the
-    ranking.
-    """
+    """The mean over the queries of the share of relevant documents in each of `x` parts."""
     size = (t.length / x).ceil()
     part = ((t.rank - 1) / size).floor() + 1
-    share = t.relevant / pl.min_horizontal(size, t.length - (part - 1) * size)
-    return t.by_place(segment=part, probability=share.sum() / t.n_queries)
+    left = t.length - (part - 1) * size
+    share = t.relevant / pl.min_horizontal(size, left)
+    probability = share.sum() / t.n_queries
+    return t.by_place(segment=part, probability=probability)
 
 
 def by_segment(t: JudgedRankings) -> Learned:
@@ -50,24 +49,27 @@ def by_segment(t: JudgedRankings) -> Learned:
 
 
 def by_class(t: JudgedRankings) -> Learned:
-    """The mean over the queries of the relevant documents in each class of ranks, over its
-    width.
-    """
+    """The mean over the queries of the relevant documents in each class, over its width."""
     return _between(t, CLASSES)
 
 
 def _between(t: JudgedRankings, last: tuple[int, ...]) -> Learned:
     widths = [end - start for start, end in zip((0, *last), last, strict=False)]
-    segment = pl.when(t.rank <= last[-1]).then(_place(t.rank, last))
-    width = segment.first().replace_strict(range(1, len(last) + 1), widths, return_dtype=pl.Float64)
-    return t.by_place(segment=segment, probability=t.relevant.sum() / (width * t.n_queries))
+    is_within = t.rank <= last[-1]
+    segment = pl.when(is_within).then(_place(t.rank, last))
+    numbers = range(1, len(last) + 1)
+    width = segment.first().replace_strict(numbers, widths, return_dtype=pl.Float64)
+    probability = t.relevant.sum() / (width * t.n_queries)
+    return t.by_place(segment=segment, probability=probability)
 
 
 def _place(rank: pl.Expr, last: tuple[int, ...]) -> pl.Expr:
-    """The number of the segment that a rank stands in, from 1 on; one more than there are for a
-    rank beyond the last.
+    """The number of the segment that a rank stands in, from 1 on.
+
+    It is one more than there are for a rank beyond the last.
     """
-    return 1 + pl.sum_horizontal((rank > end).cast(pl.Float64) for end in last)
+    is_beyond = [(rank > end).cast(pl.Float64) for end in last]
+    return 1 + pl.sum_horizontal(is_beyond)
 
 
 @trained(mean_average_precision, of="ranks")
@@ -81,7 +83,9 @@ def mapfuse(r: Rankings) -> pl.Expr:
     Lillis, Zhang, Toolan, Collier, Leonard and Dunnion, Estimating probabilities for effective data
     fusion, SIGIR 2010; ranx' ``mapfuse``.
     """
-    return r.total(r.by_rank(r.learned(pl.lit(1)) / r.rank))
+    precision = r.learned(pl.lit(1))
+    credit = r.by_rank(precision / r.rank)
+    return r.total(credit)
 
 
 @trained(by_rank, of="ranks")
@@ -99,7 +103,8 @@ def posfuse(r: Rankings) -> pl.Expr:
     Lillis, Zhang, Toolan, Collier, Leonard and Dunnion, Estimating probabilities for effective data
     fusion, SIGIR 2010; ranx' ``posfuse``.
     """
-    return r.total(r.by_rank(r.learned(r.rank)))
+    probability = r.learned(r.rank)
+    return r.total(r.by_rank(probability))
 
 
 @trained(by_rank, of="ranks")
@@ -121,8 +126,11 @@ def slidefuse(r: Rankings, w: Annotated[int, Range(least=0)]) -> pl.Expr:
     Lillis, Toolan, Collier and Dunnion, Extending probabilistic data fusion using sliding windows,
     ECIR 2008; ranx' ``slidefuse``.
     """
-    first, last = pl.max_horizontal(1.0, r.rank - w), pl.min_horizontal(r.length, r.rank + w)
-    return r.total(r.by_rank(r.learned_sum(first, last) / (last - first + 1)))
+    a = pl.max_horizontal(1.0, r.rank - w)
+    b = pl.min_horizontal(r.length, r.rank + w)
+    n = b - a + 1
+    mean = r.learned_sum(a, b) / n
+    return r.total(r.by_rank(mean))
 
 
 @trained(by_share_of_length, of="ranks")
@@ -146,8 +154,10 @@ def probfuse(r: Rankings, x: Annotated[int, Range(least=1)]) -> pl.Expr:
     Lillis, Toolan, Collier and Dunnion, ProbFuse: a probabilistic approach to data fusion, SIGIR
     2006; ranx' ``probfuse``.
     """
-    segment = ((r.rank - 1) / (r.length / x).ceil()).floor() + 1
-    return r.total(r.by_rank(r.learned(segment) / segment))
+    size = (r.length / x).ceil()
+    k = ((r.rank - 1) / size).floor() + 1
+    credit = r.learned(k) / k
+    return r.total(r.by_rank(credit))
 
 
 @trained(by_segment, of="scores")
@@ -165,7 +175,9 @@ def segfuse(r: Rankings) -> pl.Expr:
     Shokouhi, Segmentation of search engine results for effective data-fusion, ECIR 2007; ranx'
     ``segfuse``.
     """
-    return r.total(r.by_rank(r.learned(_place(r.rank, SEGMENTS))) * (r.score + 1))
+    segment = _place(r.rank, SEGMENTS)
+    probability = r.learned(segment)
+    return r.total(r.by_rank(probability) * (r.score + 1))
 
 
 @trained(by_class, of="ranks", absent=True)
@@ -184,7 +196,10 @@ def bayesfuse(r: Rankings) -> pl.Expr:
     Aslam and Montague, Models for metasearch, SIGIR 2001; ranx' ``bayesfuse``, which reads beyond
     its ranks after 1000.
     """
-    p = r.learned(_place(r.rank, CLASSES[:-1]))
-    p = pl.when(p > 0).then(p).otherwise(RARE)
-    odds = (p / pl.when(p < 1).then(1 - p).otherwise(RARE)).log()
-    return r.total(pl.when(r.listed).then(r.by_rank(odds)).otherwise(odds))
+    k = _place(r.rank, CLASSES[:-1])
+    learned = r.learned(k)
+    p = pl.when(learned > 0).then(learned).otherwise(RARE)
+    q = pl.when(p < 1).then(1 - p).otherwise(RARE)
+    log_odds = (p / q).log()
+    term = pl.when(r.listed).then(r.by_rank(log_odds)).otherwise(log_odds)
+    return r.total(term)

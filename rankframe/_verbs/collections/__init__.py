@@ -1,3 +1,1 @@
-"""Test collections, judges and clicks: pools, agreement of labels, reliability, difficulty,
-propensities, preferences.
-"""
+"""Test collections, judges and clicks: what to judge, and how far judges and runs agree."""

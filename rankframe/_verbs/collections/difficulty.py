@@ -1,10 +1,9 @@
-"""How well predictors of query performance predict a metric: their correlations over queries, with
-intervals.
-"""
+"""How well predictors of query performance predict a metric: correlations over queries."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -85,9 +84,10 @@ def difficulty(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3], "doc_id": list("ab") * 3, "score": [9, 1, 6, 4, 5, 4],
-    ...     "label": [1, 0, 0, 1, 0, 0]})
-    >>> found = df.rank.collection.difficulty("sigma_max", of="rr")              # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3], "doc_id": list("ab") * 3,
+    ...     "score": [9, 1, 6, 4, 5, 4], "label": [1, 0, 0, 1, 0, 0]})
+    >>> # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
+    >>> found = df.rank.collection.difficulty("sigma_max", of="rr")
     >>> found["correlation"].to_list()[2], found["value"].to_list()[2]
     ('kendall', 1.0)
     """
@@ -97,27 +97,35 @@ def difficulty(
         raise InvalidOption(option(of=of), f" names {1 + len(others)} metrics; predict one of them")
     refuse_bounds(table.setup)
     resampling = Resampling.of(options)
-    values = measure(table.rows, table.setup, *dict.fromkeys([*calls, metric])).sort(
-        table.setup.roles.query
-    )
-    result = []
+    requests = dict.fromkeys([*calls, metric])
+    values = measure(table.rows, table.setup, *requests)
+    values = values.sort(table.setup.roles.query)
+    rows = []
     with Progress("resampling queries", resampling.progress) as step:
         for call in calls:
-            both = (
-                values.select(x=pl.col(call.text), y=pl.col(metric.text)).drop_nulls().to_numpy().T
-            )
-            n = both.shape[1]
-            draws = each(counts, resampling.resamples, resampling.seed, n, step) if n else ()
-            drawn = [both[:, np.repeat(np.arange(n), c.astype(np.int64))] for c in draws]
-            for name in CORRELATIONS:
-                value, p = _correlation(name, both)
-                found = np.array([_correlation(name, x)[0] for x in drawn], dtype=float)
-                known = found[~np.isnan(found)]
-                ends = (
-                    np.quantile(known, resampling.ends).tolist() if len(known) else [math.nan] * 2
-                )
-                result.append((call.text, metric.text, name, value, *ends, p, n))
-    return table_in(result, TABLE)
+            x = pl.col(call.text)
+            y = pl.col(metric.text)
+            both = values.select(x=x, y=y).drop_nulls()
+            predicted_and_value = both.to_numpy().T
+            for name, *figures in _correlations(predicted_and_value, resampling, step):
+                rows.append((call.text, metric.text, name, *figures, both.height))
+    return table_in(rows, TABLE)
+
+
+def _correlations(
+    both: Floats, resampling: Resampling, step: Progress
+) -> Iterator[tuple[str, float, float, float, float]]:
+    """Each correlation, its interval and its p-value."""
+    n = both.shape[1]
+    draws = each(counts, resampling.resamples, resampling.seed, n, step) if n else ()
+    query = np.arange(n)
+    resamples = [both[:, np.repeat(query, times.astype(np.int64))] for times in draws]
+    for name in CORRELATIONS:
+        value, p = _correlation(name, both)
+        correlations = np.array([_correlation(name, x)[0] for x in resamples], dtype=float)
+        known = correlations[~np.isnan(correlations)]
+        low, high = np.quantile(known, resampling.ends) if len(known) else (math.nan, math.nan)
+        yield name, value, float(low), float(high), p
 
 
 def _correlation(name: str, both: Floats) -> tuple[float, float]:
@@ -127,23 +135,27 @@ def _correlation(name: str, both: Floats) -> tuple[float, float]:
     function = CORRELATIONS[name]
     if function is None:
         return _abstention(*both), math.nan
-    found = getattr(load("scipy.stats", "stats"), function)(*both)
-    return float(found[0]), float(found[1])
+    of_scipy = getattr(load("scipy.stats", "stats"), function)
+    value, p = of_scipy(*both)
+    return float(value), float(p)
 
 
 def _abstention(predicted: Floats, value: Floats) -> float:
-    """The area by which the mean value rises as queries with small predictions are left out, over
-    the most it can be.
-    """
-    n, areas = len(value), []
-    left_out = np.array(
-        [min(round(share * n), n - 1) for share in np.linspace(0, 1, 11)[:-1]]
-    )  # rounded as in MTEB
+    """How far leaving out queries with small predictions raises the mean, of the most it can."""
+    n = len(value)
+    # Rounded as in MTEB.
+    left_out = [min(round(share * n), n - 1) for share in np.linspace(0, 1, 11)[:-1]]
+    areas = []
     for by in (predicted, value):
         _, level = np.unique(by, return_inverse=True)
-        of_level = np.bincount(level, value) / np.bincount(
-            level
-        )  # tied queries are left out in any order
-        kept = np.cumsum(of_level[np.sort(level)][::-1])[::-1][left_out] / (n - left_out)
-        areas.append(kept.sum() - (kept[0] + kept[-1]) / 2 - value.mean() * (len(left_out) - 1))
+        # Tied queries are left out in any order: each has the mean of its level.
+        n_of_level = np.bincount(level)
+        of_level = np.bincount(level, value) / n_of_level
+        ascending = of_level[np.sort(level)]
+        total_from = np.cumsum(ascending[::-1])[::-1]
+        n_left = n - np.array(left_out)
+        means = total_from[left_out] / n_left
+        area = means.sum() - (means[0] + means[-1]) / 2
+        at_random = value.mean() * (len(left_out) - 1)
+        areas.append(area - at_random)
     return float(areas[0] / areas[1])

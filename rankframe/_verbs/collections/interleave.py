@@ -97,29 +97,27 @@ def interleave(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["x", "y", "z"], "old": [3, 2, None], "new": [None, 2, 3]})
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["x", "y", "z"],
+    ...     "old": [3, 2, None], "new": [None, 2, 3]})
     >>> lists = df.rank.clicks.interleave(runs=["old", "new"], method="balanced", k=2)
     >>> lists["doc_id"].to_list(), lists["team"].to_list()
     (['x', 'z'], ['old', 'new'])
     """
     chosen = runs_of(options).required()
-    setup, doc = chosen.queries(table.setup), str(table.setup.roles.doc_name)
+    setup = chosen.queries(table.setup)
+    doc = str(table.setup.roles.doc_name)
     refuse_averages(setup, "interleave")
     require(table.rows.schema, doc, "doc")
     refuse_names([*SHOWN], [*setup.roles.query, doc, setup.roles.label], "the table")
-    names = (
-        chosen.names(table.rows)
-        if table.whole is None or table.whole.runs is None
-        else table.whole.runs
-    )
-    names = (
-        sorted(names) if chosen.key else [*names]
-    )  # the order of rows must not say which run is first
+    known = None if table.whole is None else table.whole.runs
+    names = [*(chosen.names(table.rows) if known is None else known)]
+    if chosen.key:
+        # The order of the rows must not say which run is first.
+        names.sort()
     if len(names) != 2 and (table.rows.height or not chosen.key):
-        named = option(run=chosen.column) if chosen.key else option(runs=names)
-        raise InvalidOption(
-            named, f" names {len(names)} runs, and two are interleaved; leave the others out"
-        )
+        given = option(run=chosen.column) if chosen.key else option(runs=names)
+        says = f" names {len(names)} runs, and two are interleaved; leave the others out"
+        raise InvalidOption(given, says)
     work = partial(_lists, setup=setup, runs=chosen, names=names, method=method, k=k, seed=seed)
     return in_parts(table.rows, setup, chosen.columns, work)
 
@@ -137,31 +135,41 @@ def _lists(
     entries = entries_of(frame, setup, runs, names, depth=setup.policies.depth, absent=False)
     documents = entries.documents
     rows = entries.rows.select("#list", "#document", "#run", "#rank").collect(engine="in-memory")
-    ranks = np.full((documents.height, 2), np.nan)
-    ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
-    ranked = dict(rows.group_by("#list").agg("#document").iter_rows())
+    of_list = rows.group_by("#list").agg("#document")
+    ranked = dict(of_list.iter_rows())
     first = np.unique(entries.query, return_index=True)[1]
-    picks, lengths = list[Pick](), np.zeros(len(first), dtype=np.int64)
-    for query, number in enumerate(seeds_of(documents[first], setup.roles.query, seed)):
-        of_runs = [ranked.get(2 * query + team, []) for team in (0, 1)]
-        n = min(len({*of_runs[0], *of_runs[1]}), documents.height if k is None else k)
-        picks += interleaved(method, of_runs, uniforms(number, 2 * n)[:, 0]) if n else []
-        lengths[query] = n
-    document, team = (np.array([pick[i] for pick in picks], dtype=np.int64) for i in (0, 1))
-    start, other = np.repeat(np.cumsum(lengths) - lengths, lengths), (team == 0).astype(np.int64)
-    place, credit = (
-        np.arange(1, len(picks) + 1) - start,
-        np.array([pick[2] for pick in picks], dtype=np.float64),
-    )
-    of_teams = [np.where(team == NO_TEAM, np.nan, ranks[document, x]) for x in (team, other)]
-    named = [None if x == NO_TEAM else names[x] for x in team]
-    shown = (
-        pl.DataFrame(dict(zip(SHOWN, (place, named, credit, *of_teams), strict=True)))
-        .fill_nan(None)
-        .cast(pl.Schema(SHOWN))
-    )
-    found = documents[document].with_columns(shown)
+    picks: list[Pick] = []
+    lengths = np.zeros(len(first), dtype=np.int64)
+    for number, stream in enumerate(seeds_of(documents[first], setup.roles.query, seed)):
+        of_runs = [ranked.get(2 * number + team, []) for team in (0, 1)]
+        n_documents = len({*of_runs[0], *of_runs[1]})
+        n = n_documents if k is None else min(n_documents, k)
+        lengths[number] = n
+        if n:
+            coins = uniforms(stream, 2 * n)[:, 0]
+            picks += interleaved(method, of_runs, coins)
+    document = np.array([pick[0] for pick in picks], dtype=np.int64)
+    team = np.array([pick[1] for pick in picks], dtype=np.int64)
+    ends = np.cumsum(lengths)
+    start = np.repeat(ends - lengths, lengths)
+    ranks = np.full((documents.height, 2), np.nan)
+    row = rows["#document"].to_numpy()
+    column = rows["#run"].to_numpy()
+    ranks[row, column] = rows["#rank"].to_numpy()
+    has_team = team != NO_TEAM
+    other_team = (team == 0).astype(np.int64)
+    columns = {
+        "rank": np.arange(1, len(picks) + 1) - start,
+        "team": [None if x == NO_TEAM else names[x] for x in team],
+        "credit": np.array([pick[2] for pick in picks], dtype=np.float64),
+        "team_rank": np.where(has_team, ranks[document, team], np.nan),
+        "other_rank": np.where(has_team, ranks[document, other_team], np.nan),
+    }
+    shown = pl.DataFrame(columns).fill_nan(None).cast(pl.Schema(SHOWN))
+    lists = documents[document].with_columns(shown)
     last = [name for name in (setup.roles.label, ROW) if name in documents.columns]
     if ROW in documents.columns:
-        found = found.with_columns(documents[ROW][first.repeat(lengths)])
-    return found.select(*setup.roles.query, str(setup.roles.doc_name), *SHOWN, *last)
+        query = first.repeat(lengths)
+        lists = lists.with_columns(documents[ROW][query])
+    doc = str(setup.roles.doc_name)
+    return lists.select(*setup.roles.query, doc, *SHOWN, *last)

@@ -1,14 +1,14 @@
-"""How far judges agree, which runs one of them favours, and whether the runs have the same order
-under each.
-"""
+"""How far judges agree, and whether runs have the same order under each."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, product
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from functools import partial
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -29,7 +29,7 @@ from ..._statistics.agreement import (
     quotient,
 )
 from ..._support.draws import Statistic, resampled
-from ..._support.floats import Floats, Integers, np
+from ..._support.floats import Booleans, Floats, Integers, np
 from ..._support.option_kinds import Column
 from ..._support.progress import Progress
 from ..._table.roles import require, require_number
@@ -116,74 +116,78 @@ class LabelAgreement(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """For each pair of judges: how far they agree, how their labels differ, and the order of
-        the runs.
-        """
-        pairs: dict[tuple[str, str], dict[str, Record]] = {}
+        """How far each pair of judges agrees, how labels differ, and the order of the runs."""
+        pairs: dict[tuple[str, str], dict[str, str]] = {}
         for row in records(self.table):
             if row["judge"] is not None and row["value"] is not None:
-                pairs.setdefault((row["judge"], row["other"]), {})[row["measure"]] = row
-        lines, flips = [], [(row["judge"], row["other"]) for row in records(self.flips)]
-        for (judge, other), found in pairs.items():
-            turned, judge, other = (
-                flips.count((judge, other)),
-                quoted(judge, quotes),
-                quoted(other, quotes),
-            )
-            shown = {
-                x: f"{row['value']:{'+' if x == 'bias' else ''}.2f}{interval(row['ci_low'], row['ci_high'], 2)}"
-                for x, row in found.items()
-            }
+                of_pair = pairs.setdefault((row["judge"], row["other"]), {})
+                of_pair[row["measure"]] = _with_interval(row)
+        n_flips = Counter((row["judge"], row["other"]) for row in records(self.flips))
+        lines = []
+        for pair, shown in pairs.items():
+            judge = quoted(pair[0], quotes)
+            other = quoted(pair[1], quotes)
             if {"kappa", "alpha"} <= {*shown}:
-                both = (
-                    f"Labels of {other} against those of {judge}: kappa {shown['kappa']}, alpha "
-                    f"{shown['alpha']}"
-                )
-                lines.append(f"{both}, mean difference {shown['bias']}")
-            if "kendall_tau" in shown:
-                order = (
-                    f"Kendall tau of the runs on {self.settings['metrics'][0]} under {judge} and "
-                    f"{other}"
-                )
                 lines.append(
-                    f"{order}: {shown['kendall_tau']}; {turned:,} pairs of runs change their order"
+                    f"Labels of {other} against those of {judge}: kappa {shown['kappa']}, alpha "
+                    f"{shown['alpha']}, mean difference {shown['bias']}"
+                )
+            if "kendall_tau" in shown:
+                lines.append(
+                    f"Kendall tau of the runs on {self.settings['metrics'][0]} under {judge} and "
+                    f"{other}: {shown['kendall_tau']}; {n_flips[pair]:,} pairs of runs change "
+                    "their order"
                 )
         return lines or ["No document has labels of two judges"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The measures, the bias on each run, and the pairs of runs that change their order."""
-        rows = [
-            {**row, **{name: row[name] or "all" for name in PAIR}} for row in records(self.table)
+        rows = records(self.table)
+        named = [
+            {**row, "judge": row["judge"] or "all", "other": row["other"] or "all"} for row in rows
         ]
-
+        # One note tells the intervals of all columns.
+        heads = {name: name for name in ("value", "bias", "difference")}
         cells = {"difference": figure}
+        less = "bias: the label of the other less that of the first"
+        tables = [
+            (
+                named,
+                ("measure",),
+                "value n_documents n_queries",
+                f"{less}. Intervals of {percent(self.settings)}, over resampled queries.",
+            ),
+            (
+                records(self.bias),
+                ("run", "ranks"),
+                "bias n_documents",
+                f"{less}, of the documents at these ranks.",
+            ),
+            (
+                records(self.flips),
+                ("baseline", "run"),
+                "difference other_difference",
+                "Pairs of runs in another order: the mean of the run less that of the baseline, "
+                "under both judges.",
+            ),
+        ]
+        grids = []
+        for table, names, figures, note in tables:
+            notes = [note]
+            if table is named:
+                notes += left_out(self, named, most)
+            if table:
+                words = (*PAIR, *names)
+                shown = grid(self, table, words, figures, notes, most, heads=heads, cells=cells)
+                grids.append(shown)
+        return grids
 
-        def shown_of(of: Sequence[Record], words: str, figures: str, note: str) -> list[Grid]:
-            notes = (note, *(left_out(self, of, most) if of is rows else ()))
-            heads = {
-                name: name for name in ("value", "bias", "difference")
-            }  # one note tells the intervals
-            shown = grid(
-                self, of, (*PAIR, *words.split()), figures, notes, most, heads=heads, cells=cells
-            )
-            return [shown] if of else []
 
-        ends = (
-            "bias: the label of the other less that of the first. Intervals of "
-            f"{percent(self.settings)}, over resampled queries."
-        )
-        flips = (
-            "Pairs of runs in another order: the mean of the run less that of the baseline, "
-            "under both judges."
-        )
-        less = (
-            "bias: the label of the other less that of the first, of the documents at these ranks."
-        )
-        found = shown_of(rows, "measure", "value n_documents n_queries", ends)
-        found += shown_of(records(self.bias), "run ranks", "bias n_documents", less)
-        return found + shown_of(
-            records(self.flips), "baseline run", "difference other_difference", flips
-        )
+def _with_interval(row: Record) -> str:
+    """A value and its interval; a difference has a sign."""
+    sign = "+" if row["measure"] == "bias" else ""
+    ends = interval(row["ci_low"], row["ci_high"], 2)
+    return f"{row['value']:{sign}.2f}{ends}"
 
 
 def _runs(
@@ -193,12 +197,14 @@ def _runs(
     run: str | None = None,
 ) -> Runs:
     """The runs of a call; or its judges, if each has a table, or rows of one."""
-    named = sum(x is not None for x in (tables, judge, runs, run))
-    if named > 1 and not (tables is None and judge is None):
+    n_given = sum(given is not None for given in (tables, judge, runs, run))
+    if n_given > 1 and not (tables is None and judge is None):
         raise InvalidOption(
             "judges have tables, rows or columns, and runs go with columns; name them in one way"
         )
-    return Runs.of(runs if tables is None else tables, run if judge is None else judge)
+    in_columns = runs if tables is None else tables
+    in_rows = run if judge is None else judge
+    return Runs.of(in_columns, in_rows)
 
 
 @verb(gives="whole", runs=_runs)
@@ -277,59 +283,72 @@ def label_agreement(
     ones:
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 1, 0, 0], "llm": [1, 0, 0, 0]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"),
+    ...     "label": [1, 1, 0, 0], "llm": [1, 0, 0, 0]})
     >>> found = df.rank.collection.label_agreement("label", "llm").table
     >>> dict(zip(found["measure"].to_list()[:2], found["value"].to_list()[:2]))
     {'agreement': 0.75, 'kappa': 0.5}
     >>> people = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 0]})
     >>> llm = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "c"], "label": [1, 1]})
-    >>> found = people.rank.collection.label_agreement(tables={"people": people, "llm": llm}).table      # both judged document a
+    >>> # both judged document a
+    >>> found = people.rank.collection.label_agreement(tables={"people": people, "llm": llm}).table
     >>> int(found["value"][0]), int(found["n_documents"][0])
     (1, 1)
     """
-    chosen, frame, label = runs_of(options), table.rows, table.setup.roles.label
+    chosen = runs_of(options)
+    setup = table.setup
     of_rows = tables is not None or judge is not None
-    compares, example = (
-        not of_rows and bool(chosen.columns),
-        "collection.label_agreement('label', 'label_llm', metric='ndcg@10', runs=['bm25', 'ltr'])",
+    has_runs = not of_rows and bool(chosen.columns)
+    example = (
+        "collection.label_agreement('label', 'label_llm', metric='ndcg@10', runs=['bm25', 'ltr'])"
     )
-    calls = refuse_geometric(averaged([metric], example, table.setup if compares else None))
-    chosen.require(frame, table.setup)
-    names = chosen.names(frame) if of_rows else [*dict.fromkeys(labels)]
+    of_runs = setup if has_runs else None
+    calls = refuse_geometric(averaged([metric], example, of_runs))
+    chosen.require(table.rows, setup)
+    names = chosen.names(table.rows) if of_rows else [*dict.fromkeys(labels)]
+    _refuse_few(names)
+    label = setup.roles.label
+    columns = [label] if of_rows else names
+    cleaned = [_cleaned(table.rows, name) for name in columns]
+    frame = table.rows.with_columns(cleaned)
+    labels_of = {name: pl.col(name) for name in columns}
+    if of_rows:
+        judge_of_row = pl.col(chosen.column or "").cast(pl.String)
+        labels_of = {name: pl.col(label).filter(judge_of_row == name) for name in names}
+    resampling = Resampling.of(options)
+    measures: list[Row] = []
+    confusion: list[Row] = []
+    with Progress("resampling queries", resampling.progress) as step:
+        study = Study(frame, setup, chosen, resampling, step)
+        documents, number = study.by_document(labels_of)
+        for pair in combinations(names, 2):
+            measured, cells = study.of_pair(documents, number, *pair)
+            measures += measured
+            confusion += cells
+        biases = [] if of_rows else study.biases(names)
+        orders = Orders([], [], [], [])
+        if has_runs:
+            missing = options.get("missing", "error")
+            orders = study.orders(names, calls, missing)
+        of_all = study.of_all(documents, number) if len(names) > 2 else []
+    return LabelAgreement(
+        table.give(table_in([*of_all, *measures, *orders.taus], TABLE)),
+        table.give(table_in(confusion, CONFUSION)),
+        table.give(table_in(biases, BIAS)),
+        table.give(table_in(orders.means, OF_RUNS)),
+        table.give(table_in(orders.flips, FLIPS)),
+        {"judges": names, "runs": orders.runs},
+    )
+
+
+def _refuse_few(names: Sequence[str]) -> None:
+    """Refuse fewer than two judges."""
     if len(names) < 2:
-        advice = Code("df.rank.collection.label_agreement('label', 'label_llm')")
         says = (
             "collection.label_agreement compares two columns of labels or more, or the labels of "
             "two judges in one column; name the columns, as "
         )
-        raise InvalidOption(says, advice)
-    frame = frame.with_columns(_cleaned(frame, name) for name in ([label] if of_rows else names))
-    this = pl.col(chosen.column or "").cast(pl.String)
-    of_judge = {
-        name: pl.col(label).filter(this == name) if of_rows else pl.col(name) for name in names
-    }
-    resampling = Resampling.of(options)
-    missing = options.get("missing", "error")
-    with Progress("resampling queries", resampling.progress) as step:
-        study = Study(frame, table.setup, chosen, resampling, step)
-        documents = study.by_document(of_judge)
-        measures, confusion = zip(
-            *(study.of_pair(*documents, *pair) for pair in combinations(names, 2)), strict=True
-        )
-        bias = [] if of_rows else study.biases(names)
-        runs_, means, flips, taus = (
-            study.orders(names, calls, missing) if compares else ([], [], [], [])
-        )
-        rows = [*(study.of_all(*documents) if len(names) > 2 else ()), *chain(*measures), *taus]
-    parts = zip(
-        (rows, [*chain(*confusion)], bias, means, flips),
-        (TABLE, CONFUSION, BIAS, OF_RUNS, FLIPS),
-        strict=True,
-    )
-    found = [table_in(part, columns) for part, columns in parts]
-    settings = {"judges": names, "runs": runs_}
-    measured, counted, biases, under, turned = map(table.give, found)
-    return LabelAgreement(measured, counted, biases, under, turned, settings)
+        raise InvalidOption(says, Code("df.rank.collection.label_agreement('label', 'label_llm')"))
 
 
 def _cleaned(frame: pl.DataFrame, name: str) -> pl.Expr:
@@ -350,11 +369,18 @@ Labels: TypeAlias = Mapping[str, Floats]
 """The labels of documents by judge, NaN for none."""
 
 
+class Orders(NamedTuple):
+    """The runs, and rows of their means, of pairs in another order, and of Kendall's tau."""
+
+    runs: list[str]
+    means: list[Row]
+    flips: list[Row]
+    taus: list[Row]
+
+
 @dataclass(frozen=True)
 class Study:
-    """A table with labels of several judges, its runs or its judges by row, and how intervals are
-    computed.
-    """
+    """A table with labels of several judges, its runs, and how intervals are computed."""
 
     frame: pl.DataFrame
     setup: Setup
@@ -365,170 +391,229 @@ class Study:
     @property
     def query(self) -> list[str]:
         """The query columns."""
-        return [*self.runs.queries(self.setup).roles.query]
+        of_queries = self.runs.queries(self.setup)
+        return [*of_queries.roles.query]
 
     def estimates(self, statistic: Statistic, columns: Floats) -> list[Row]:
-        """Statistics of the sums of columns, a row per query, with their intervals; NaN where
-        undefined.
+        """Statistics of the sums of columns, with their intervals; NaN where undefined.
+
+        The columns have a row per query.
         """
-        of_table, ci = (
-            statistic([columns.sum(axis=0, keepdims=True)])[0],
-            self.resampling.ci or math.nan,
-        )
-        drawn = of_table[None, :0]
+        totals = columns.sum(axis=0, keepdims=True)
+        of_table = statistic([totals])[0]
+        draws = np.full((1, len(of_table)), np.nan)
         if len(columns) > 1:
-            columns = columns[np.lexsort(columns.T)]  # for any order of the rows
-            drawn = resampled(
-                statistic, [columns], self.resampling.resamples, self.resampling.seed, self.step
-            )
-        there = [column[~np.isnan(column)] for column in drawn.T] or [np.empty(0)] * len(of_table)
-        ends = [
-            np.quantile(x, [(1 - ci) / 2, (1 + ci) / 2]) if len(x) else (math.nan, math.nan)
-            for x in there
-        ]
-        return [(float(value), *map(float, end)) for value, end in zip(of_table, ends, strict=True)]
+            # In this order the draws are the same for any order of the rows.
+            columns = columns[np.lexsort(columns.T)]
+            how = (self.resampling.resamples, self.resampling.seed, self.step)
+            draws = resampled(statistic, [columns], *how)
+        rows: list[Row] = []
+        for value, of_column in zip(of_table, draws.T, strict=True):
+            known = of_column[~np.isnan(of_column)]
+            ends = [math.nan, math.nan]
+            if len(known):
+                ends = np.quantile(known, self.resampling.ends).tolist()
+            rows.append((float(value), *ends))
+        return rows
 
     def by_document(self, labels: Mapping[str, pl.Expr]) -> tuple[Labels, Integers]:
-        """The labels of each document and the number of its query; without a column of documents,
-        each row is one.
+        """The labels of each document and the number of its query.
+
+        Without a column of documents, each row is one.
         """
         doc = self.setup.roles.doc_in(self.frame.columns)
         key = [*self.query, *([] if doc is None else [doc])]
         for name in key:
             require(self.frame.schema, name, "doc" if name == doc else "query")
-        rows = self.frame.with_row_index("#row").group_by(
-            key if doc else "#row", maintain_order=True
-        )
-        own = pl.struct(key).first().alias("#key")
-        different = (
-            x.drop_nulls().unique(maintain_order=True).alias(f"#{name}")
-            for name, x in labels.items()
-        )
-        found = rows.agg(own, *different)
+        of_document = key if doc else "#row"
+        rows = self.frame.with_row_index("#row")
+        ids = pl.struct(key).first().alias("#key")
+        different = [
+            label.drop_nulls().unique(maintain_order=True).alias(f"#{name}")
+            for name, label in labels.items()
+        ]
+        documents = rows.group_by(of_document, maintain_order=True).agg(ids, *different)
         for name in labels:
-            if (twice := found.filter(pl.col(f"#{name}").list.len() > 1)).height:
-                where = " ".join(map(str, twice["#key"][0].values()))
-                raise InvalidData(
-                    f"{name} gives {twice.height:,} documents several labels, as {where}; keep one"
-                )
-        arrays = {name: found[f"#{name}"].list.first().to_numpy() for name in labels}
-        return arrays, numbered(found["#key"].struct.unnest()[self.query]).number.astype(np.int64)
+            _refuse_several(documents, name)
+        arrays = {name: documents[f"#{name}"].list.first().to_numpy() for name in labels}
+        queries = documents["#key"].struct.unnest()[self.query]
+        number = numbered(queries).number
+        return arrays, number.astype(np.int64)
 
     def of_pair(
         self, labels: Labels, number: Integers, judge: str, other: str
     ) -> tuple[list[Row], list[Row]]:
         """The measures of two judges, and how many documents have each two labels."""
-        mine, theirs = labels[judge], labels[other]
-        both, relevant = ~np.isnan(mine) & ~np.isnan(theirs), self.setup.policies.relevant
+        mine = labels[judge]
+        theirs = labels[other]
+        is_theirs = ~np.isnan(theirs)
+        both = ~np.isnan(mine) & is_theirs
+        relevant = self.setup.policies.relevant
         grades = _grades([mine[both], theirs[both]])
-        n, high, more = len(grades), grades >= relevant, grades - grades[:, None]
-        counts = np.zeros((number.max(initial=-1) + 1, n * n + 2))
-        place = np.searchsorted(grades, mine[both]) * n + np.searchsorted(grades, theirs[both])
-        np.add.at(counts, (number[both], place), 1)
-        for at, which in ((-2, ~np.isnan(theirs)), (-1, theirs >= relevant)):
-            counts[:, at] = np.bincount(number[which], minlength=len(counts))
-
-        def measures(sums: list[Floats]) -> Floats:
-            cells = sums[0][:, : n * n].reshape(len(sums[0]), n, n)
-            total, share = cells.sum(axis=(1, 2)), quotient(sums[0][:, -1], sums[0][:, -2])
-            alike = [
-                quotient(cells[:, x][:, :, x].sum((1, 2)), cells[:, x].sum((1, 2)))
-                for x in (~high, high)
-            ]
-            same, bias = (quotient((cells * x).sum(axis=(1, 2)), total) for x in (np.eye(n), more))
-            kappas = (kappa(cells, penalty) for penalty in PENALTIES)
-            pairs = cells + cells.swapaxes(1, 2)
-            return np.stack(
-                [same, *kappas, alpha(pairs), bias, *alike, share, corrected_share(share, *alike)],
-                axis=1,
-            )
-
-        counted = int(both.sum()), len(np.unique(number[both]))
-        named = zip(MEASURES, self.estimates(measures, counts), strict=True)
-        cells = zip(
-            product(grades, grades), counts[:, : n * n].sum(axis=0).astype(int), strict=True
-        )
-        rows: list[Row] = [(judge, other, name, *estimate, *counted) for name, estimate in named]
-        return rows, [(judge, other, *two, count) for two, count in cells]
+        n = len(grades)
+        n_queries = number.max(initial=-1) + 1
+        row = np.searchsorted(grades, mine[both])
+        column = np.searchsorted(grades, theirs[both])
+        cells = np.zeros((n_queries, n * n))
+        cell = row * n + column
+        np.add.at(cells, (number[both], cell), 1)
+        of_other = [
+            np.bincount(number[is_counted], minlength=n_queries)
+            for is_counted in (is_theirs, theirs >= relevant)
+        ]
+        statistic = partial(_measures, grades=grades, relevant=relevant)
+        sums = np.column_stack([cells, *of_other])
+        estimates = self.estimates(statistic, sums)
+        sizes = (int(both.sum()), len(np.unique(number[both])))
+        named = zip(MEASURES, estimates, strict=True)
+        measures: list[Row] = [(judge, other, name, *figures, *sizes) for name, figures in named]
+        n_documents = cells.sum(axis=0).astype(int)
+        counts = zip(product(grades, grades), n_documents, strict=True)
+        return measures, [(judge, other, *two_labels, count) for two_labels, count in counts]
 
     def of_all(self, labels: Labels, number: Integers) -> list[Row]:
         """Krippendorff's alpha of all judges."""
         given = np.array([*labels.values()])
-        grades, several = _grades([given[~np.isnan(given)]]), (~np.isnan(given)).sum(axis=0) > 1
-        n, number = len(grades), number[several]
-        places = np.where(np.isnan(given), np.nan, np.searchsorted(grades, given))[:, several]
+        is_given = ~np.isnan(given)
+        grades = _grades([given[is_given]])
+        n = len(grades)
+        has_several = is_given.sum(axis=0) > 1
+        number = number[has_several]
+        place = np.searchsorted(grades, given)
+        places = np.where(is_given, place, np.nan)
+        cells = coincidences(places[:, has_several], n)
         sums = np.zeros((number.max(initial=-1) + 1, n * n))
-        np.add.at(sums, number, coincidences(places, n).reshape(len(number), n * n))
-        (estimate,) = self.estimates(lambda x: alpha(x[0].reshape(len(x[0]), n, n))[:, None], sums)
+        np.add.at(sums, number, cells.reshape(len(number), n * n))
+        statistic = partial(_alpha, n=n)
+        (estimate,) = self.estimates(statistic, sums)
         return [(None, None, "alpha", *estimate, len(number), len(np.unique(number)))]
 
     def biases(self, names: Sequence[str]) -> list[Row]:
         """The bias of each judge against one before, by run and part of the ranking."""
         if not self.runs.columns and self.setup.roles.score not in self.frame.columns:
             return []
-        labels = {name: f"#label {name}" for name in names}
-        kept = dict.fromkeys([*self.runs.key, *self.query])
-        rows = self.frame.select(*kept, *(pl.col(name).alias(at) for name, at in labels.items()))
-        ranked = self.runs.each(
-            self.frame, self.setup, lambda run: rows.hstack(ranks_of(self.frame, run, "#rank"))
-        )
-        found: list[Row] = []
-        for run, of_run in in_slices(ranked.filter(pl.col("#rank").is_not_null()), [RUN]).items():
-            number, part = (
-                numbered(of_run[self.query]).number,
-                np.searchsorted(RANKS, of_run["#rank"].to_numpy()),
-            )
-            for judge, other in combinations(names, 2):
-                less = of_run[labels[other]].to_numpy() - of_run[labels[judge]].to_numpy()
-                both, sums = ~np.isnan(less), np.zeros((number.max() + 1, 2, len(PARTS)))
-                for at in (part[both], np.full(int(both.sum()), len(PARTS) - 1)):
-                    np.add.at(sums[:, 0], (number[both], at), less[both])
-                    np.add.at(sums[:, 1], (number[both], at), 1)
-                shares = self.estimates(
-                    lambda x: quotient(*np.split(x[0], 2, axis=1)), sums.reshape(len(sums), -1)
-                )
-                counted = zip(
-                    PARTS, shares, sums[:, 1].sum(axis=0).astype(int).tolist(), strict=True
-                )
-                found += [
-                    (judge, other, *run, ranks, *share, n) for ranks, share, n in counted if n
-                ]
-        return found
+        ids = dict.fromkeys([*self.runs.key, *self.query])
+        labels = [pl.col(name).alias(f"#label {name}") for name in names]
+        rows = self.frame.select(*ids, *labels)
 
-    def orders(
-        self, names: Sequence[str], calls: Sequence[Call], missing: Lacking
-    ) -> tuple[list[str], list[Row], list[Row], list[Row]]:
-        """The runs, their means under each judge, pairs in another order, and Kendall's tau; on the
-        queries that all judged.
-        """
-        judged = (pl.col(name).is_not_null().any().over(self.query) for name in names)
-        frame, design = (
-            self.frame.filter(pl.all_horizontal(judged)),
-            Design(self.runs, None, (), None, missing),
-        )
+        def of_run(run: Setup) -> pl.DataFrame:
+            ranks = ranks_of(self.frame, run, "#rank")
+            return rows.hstack(ranks).drop_nulls("#rank")
+
+        ranked = self.runs.each(self.frame, self.setup, of_run)
+        biases: list[Row] = []
+        for run, documents in in_slices(ranked, [RUN]).items():
+            rank = documents["#rank"].to_numpy()
+            part = np.searchsorted(RANKS, rank)
+            number = numbered(documents[self.query]).number
+            for judge, other in combinations(names, 2):
+                less = documents[f"#label {other}"] - documents[f"#label {judge}"]
+                by_part = self._by_part(less.to_numpy(), number, part)
+                biases += [(judge, other, *run, *figures) for figures in by_part]
+        return biases
+
+    def _by_part(self, less: Floats, number: Any, part: Any) -> list[Row]:
+        """The mean difference of labels in each part of a ranking, with its interval."""
+        known = ~np.isnan(less)
+        n_queries = number.max() + 1
+        sums = np.zeros((n_queries, 2, len(PARTS)))
+        of_all_ranks = np.full(known.sum(), len(PARTS) - 1)
+        query = number[known]
+        for place in (part[known], of_all_ranks):
+            np.add.at(sums[:, 0], (query, place), less[known])
+            np.add.at(sums[:, 1], (query, place), 1)
+        means = self.estimates(_quotients, sums.reshape(len(sums), -1))
+        n_documents = sums[:, 1].sum(axis=0).astype(int).tolist()
+        figures = zip(PARTS, means, n_documents, strict=True)
+        return [(ranks, *mean, n) for ranks, mean, n in figures if n]
+
+    def orders(self, names: Sequence[str], calls: Sequence[Call], missing: Lacking) -> Orders:
+        """The orders of the runs under each judge, on the queries that all judged."""
+        judged = [pl.col(name).is_not_null().any().over(self.query) for name in names]
+        frame = self.frame.filter(pl.all_horizontal(judged))
         if frame.is_empty():
-            return [], [], [], []
+            return Orders([], [], [], [])
+        design = Design(self.runs, None, (), None, missing)
         under = [
             paired_values(in_memory(frame, self.setup.changed(label=name)), calls, design)
             for name in names
         ]
-        values = np.stack([found.values[..., 0].T for found in under])  # judges, queries, runs
-        values, runs = values[:, ~np.isnan(values).any(axis=(0, 2))], under[0].runs
-        n, means = values.shape[1], values.sum(axis=1) / (values.shape[1] or math.nan)
-        each = zip(product(names, runs), means.ravel(), strict=True)
-        of_runs: list[Row] = [(judge, calls[0].text, run, mean, n) for (judge, run), mean in each]
-        flips: list[Row] = []
-        taus: list[Row] = []
+        runs = under[0].runs
+        # Judges by queries by runs.
+        values = np.stack([paired.values[..., 0].T for paired in under])
+        has_all = ~np.isnan(values).any(axis=(0, 2))
+        values = values[:, has_all]
+        n = values.shape[1]
+        means = values.sum(axis=1) / (n or math.nan)
+        orders = Orders(runs, [], [], [])
+        for (judge, run), mean in zip(product(names, runs), means.ravel(), strict=True):
+            orders.means.append((judge, calls[0].text, run, mean, n))
         for i, j in combinations(range(len(names)), 2):
-            both = np.hstack([values[i], values[j]])
-            (tau,) = self.estimates(lambda x: kendall(*np.split(x[0], 2, axis=1))[:, None], both)
-            taus.append((names[i], names[j], "kendall_tau", *tau, None, n))
+            pair = (names[i], names[j])
+            (tau,) = self.estimates(_kendall, np.hstack([values[i], values[j]]))
+            orders.taus.append((*pair, "kendall_tau", *tau, None, n))
             for a, b in combinations(range(len(runs)), 2):
-                gain, other = differences(means[[i, j], a], means[[i, j], b])
-                flips += [(names[i], names[j], runs[a], runs[b], gain, other)] * bool(
-                    gain * other < 0
-                )
-        return runs, of_runs, flips, taus
+                gain, other_gain = differences(means[[i, j], a], means[[i, j], b])
+                if gain * other_gain < 0:
+                    orders.flips.append((*pair, runs[a], runs[b], gain, other_gain))
+        return orders
+
+
+def _refuse_several(documents: pl.DataFrame, judge: str) -> None:
+    """Refuse a judge who gives a document several labels."""
+    several = documents.filter(pl.col(f"#{judge}").list.len() > 1)
+    if several.height:
+        where = " ".join(map(str, several["#key"][0].values()))
+        raise InvalidData(
+            f"{judge} gives {several.height:,} documents several labels, as {where}; keep one"
+        )
+
+
+def _measures(sums: list[Floats], grades: Floats, relevant: float) -> Floats:
+    """The measures of two judges.
+
+    The sums count documents: by pair of labels, then those that the other judged, and those that it
+    calls relevant.
+    """
+    (counts,) = sums
+    n = len(grades)
+    cells = counts[:, : n * n].reshape(len(counts), n, n)
+    total = cells.sum(axis=(1, 2))
+    equal = quotient((cells * np.eye(n)).sum(axis=(1, 2)), total)
+    less = grades - grades[:, None]
+    bias = quotient((cells * less).sum(axis=(1, 2)), total)
+    kappas = [kappa(cells, penalty) for penalty in PENALTIES]
+    of_grades = alpha(cells + cells.swapaxes(1, 2))
+    is_relevant = grades >= relevant
+    specificity = _called_alike(cells, ~is_relevant)
+    sensitivity = _called_alike(cells, is_relevant)
+    share = quotient(counts[:, -1], counts[:, -2])
+    corrected = corrected_share(share, specificity, sensitivity)
+    shares = [specificity, sensitivity, share, corrected]
+    return np.stack([equal, *kappas, of_grades, bias, *shares], axis=1)
+
+
+def _called_alike(cells: Floats, grades: Booleans) -> Floats:
+    """Of the judge's documents with some grades, the share to which the other gives one of them."""
+    of_judge = cells[:, grades]
+    n_of_judge = of_judge.sum((1, 2))
+    n_alike = of_judge[:, :, grades].sum((1, 2))
+    return quotient(n_alike, n_of_judge)
+
+
+def _alpha(sums: list[Floats], n: int) -> Floats:
+    (cells,) = sums
+    return alpha(cells.reshape(len(cells), n, n))[:, None]
+
+
+def _quotients(sums: list[Floats]) -> Floats:
+    totals, counts = np.split(sums[0], 2, axis=1)
+    return quotient(totals, counts)
+
+
+def _kendall(sums: list[Floats]) -> Floats:
+    first, second = np.split(sums[0], 2, axis=1)
+    return kendall(first, second)[:, None]
 
 
 def _grades(labels: Sequence[Floats]) -> Floats:

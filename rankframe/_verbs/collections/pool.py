@@ -1,14 +1,14 @@
-"""Test collections: which documents of several runs to judge, and whether runs that were not judged
-are treated fairly.
-"""
+"""Test collections: which documents to judge, and whether new runs are treated fairly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
+from ..._catalog.call import Call
 from ..._catalog.means import Mean
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
@@ -24,6 +24,7 @@ from ..._table.table import Table, refuse_names
 from ..._words.context import Persistence
 from ...errors import InvalidOption, on, option
 from ..call.declaration import verb
+from ..decide.slice_of_pairs import in_order_of
 from ..measure.evaluate import ranks_of
 from ..sample.slices import in_slices
 
@@ -35,25 +36,32 @@ TABLE = schema(
 )
 
 
+Means: TypeAlias = Mapping[Any, Mapping[str, float | None]]
+"""The mean of each metric, by run."""
+
+
 def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame, list[str]]:
-    """A row per run and retrieved document, with ``#rank`` and ``#label`` (null for no judgment);
-    and the key of a document.
+    """A row per run and retrieved document, with ``#rank`` and ``#label``; and a document's key.
+
+    The label is null where there is no judgment.
     """
-    doc, label = setup.of_table(rows.columns).roles.doc_name, setup.roles.label
+    doc = setup.of_table(rows.columns).roles.doc_name
     if doc is None:
-        raise InvalidOption(
-            "documents of several runs are the same if they have the same id; say ", on(doc=...)
-        )
+        says = "documents of several runs are the same if they have the same id; say "
+        raise InvalidOption(says, on(doc=...))
     key = [*runs.queries(setup).roles.query, doc]
-    grade = pl.col(label).cast(pl.Float64) if label in rows.columns else pl.lit(None, pl.Float64)
+    label = setup.roles.label
+    grade = pl.lit(None, pl.Float64)
+    if label in rows.columns:
+        grade = pl.col(label).cast(pl.Float64)
     judged = pl.when(grade >= 0).then(grade).alias("#label")
 
-    def of_run(of: Setup) -> pl.DataFrame:
-        ids = rows.select(*dict.fromkeys([*of.roles.query, *key]), judged)
-        shown = of.changed(
-            unjudged="nonrelevant"
-        )  # documents without a judgment have a rank, whatever the policy
-        return ids.hstack(ranks_of(rows, shown, "#rank")).drop_nulls("#rank")
+    def of_run(run: Setup) -> pl.DataFrame:
+        ids = dict.fromkeys([*run.roles.query, *key])
+        # Documents without a judgment have a rank, whatever the policy.
+        of_all = run.changed(unjudged="nonrelevant")
+        ranks = ranks_of(rows, of_all, "#rank")
+        return rows.select(*ids, judged).hstack(ranks).drop_nulls("#rank")
 
     return runs.each(rows, setup, of_run), key
 
@@ -105,41 +113,47 @@ def pool(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "bm25": [4, 3, 2, 1], "dense": [3, 1, 4, None]})
-    >>> df.rank.collection.pool(depth=2, runs=["bm25", "dense"])["doc_id"].to_list()       # a and c are first of a run, a of two
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"),
+    ...     "bm25": [4, 3, 2, 1], "dense": [3, 1, 4, None]})
+    >>> # a and c are first of a run, a of two
+    >>> df.rank.collection.pool(depth=2, runs=["bm25", "dense"])["doc_id"].to_list()
     ['a', 'c', 'b']
-    >>> df.rank.collection.pool(rbp=0.5, size=2, runs=["bm25", "dense"])["attention"].to_list()     # a 1/2 + 1/4, c 1/8 + 1/2
+    >>> # a 1/2 + 1/4, c 1/8 + 1/2
+    >>> df.rank.collection.pool(rbp=0.5, size=2, runs=["bm25", "dense"])["attention"].to_list()
     [0.75, 0.625]
     """
     if depth is None and rbp is None:
         says = "a pool takes a depth, "
-        raise InvalidOption(
-            says, option(depth=10), ", or the persistence of readers, ", option(rbp=0.8)
-        )
-    found, key = _ranked(table.rows, table.setup, runs_of(options))
-    rank, counts = (
-        pl.col("#rank"),
-        {"rank": pl.col("#rank").min(), "n_runs": pl.col(RUN).n_unique()},
-    )
+        more = ", or the persistence of readers, "
+        raise InvalidOption(says, option(depth=10), more, option(rbp=0.8))
+    runs = runs_of(options)
+    ranked, key = _ranked(table.rows, table.setup, runs)
+    *query, doc = key
+    rank = pl.col("#rank")
+    n_runs = pl.col(RUN).n_unique()
+    columns = {"rank": rank.min().cast(pl.UInt32), "n_runs": n_runs.cast(pl.UInt32)}
+    more_first: list[pl.Expr] = []
     if rbp is not None:
-        counts["attention"] = ((1 - rbp) * rbp ** (rank.cast(pl.Float64) - 1)).sum()
-    refuse_names([*counts], key, "the table")
-    order = table.rows.select(key[:-1]).unique(maintain_order=True).with_row_index("#query")
-    found = found.join(order, on=key[:-1], how="left", nulls_equal=True, maintain_order="left")
-    judged = found.drop_nulls("#label").select(key)
-    found = found.join(judged, on=key, how="anti", nulls_equal=True)
-    found = found if depth is None else found.filter(rank <= depth)
-    pooled = (
-        found.group_by("#query", *key).agg(**counts).cast({"rank": pl.UInt32, "n_runs": pl.UInt32})
-    )
-    first = [] if rbp is None else [-pl.col("attention")]
-    pooled = pooled.sort("#query", *first, "rank", -pl.col("n_runs").cast(pl.Int64), key[-1])
-    pooled = (
-        pooled
-        if size is None
-        else pooled.group_by("#query", maintain_order=True).head(min(size, len(pooled)))
-    )
-    return pooled.select(*key, *counts)
+        steps = rank.cast(pl.Float64) - 1
+        attention = (1 - rbp) * rbp**steps
+        columns["attention"] = attention.sum()
+        more_first = [-pl.col("attention")]
+    refuse_names([*columns], key, "the table")
+    queries = table.rows.select(query).unique(maintain_order=True)
+    queries = queries.with_row_index("#query")
+    ranked = ranked.join(queries, on=query, how="left", nulls_equal=True, maintain_order="left")
+    judged = ranked.drop_nulls("#label").select(key)
+    unjudged = ranked.join(judged, on=key, how="anti", nulls_equal=True)
+    if depth is not None:
+        unjudged = unjudged.filter(rank <= depth)
+    pooled = unjudged.group_by("#query", *key).agg(**columns)
+    in_more_runs = -pl.col("n_runs").cast(pl.Int64)
+    pooled = pooled.sort("#query", *more_first, "rank", in_more_runs, doc)
+    if size is not None:
+        of_query = pooled.group_by("#query", maintain_order=True)
+        most = min(size, len(pooled))
+        pooled = of_query.head(most)
+    return pooled.select(*key, *columns)
 
 
 @verb(gives="table", among=METRICS)
@@ -178,81 +192,124 @@ def leave_one_run_out(
     ----------
     Zobel, How reliable are the results of large-scale information retrieval experiments?, SIGIR
     1998. Buckley, Dimmick, Soboroff and Voorhees, Bias and the limits of pooling, SIGIR 2006, for
-      teams.
+    teams.
 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), "label": [1, 1, 1], "x": [3, 2, None], "y": [3, None, 2]})
-    >>> found = df.rank.collection.leave_one_run_out("precision@2", runs=["x", "y"])       # without b, x has one relevant document of two
-    >>> found["mean"].to_list(), found["mean_without"].to_list(), found["rank_without"].to_list(), found["n_unique"].to_list()
-    ([1.0, 1.0], [0.5, 0.5], [2, 2], [1, 1])
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), "label": [1, 1, 1],
+    ...     "x": [3, 2, None], "y": [3, None, 2]})
+    >>> # without b, x has one relevant document of two
+    >>> found = df.rank.collection.leave_one_run_out("precision@2", runs=["x", "y"])
+    >>> found["mean"].to_list(), found["mean_without"].to_list()
+    ([1.0, 1.0], [0.5, 0.5])
+    >>> found["rank_without"].to_list(), found["n_unique"].to_list()
+    ([2, 2], [1, 1])
     """
-    rows, setup, chosen = table.rows, table.setup, runs_of(options).required()
-    calls, label = (
-        averaged(metrics, "leave_one_run_out('map', runs=['bm25', 'ltr'])", setup),
-        setup.roles.label,
-    )
+    rows = table.rows
+    setup = table.setup
+    runs = runs_of(options).required()
+    calls = averaged(metrics, "leave_one_run_out('map', runs=['bm25', 'ltr'])", setup)
+    label = setup.roles.label
     refuse_bounds(setup)
     require(rows.schema, label, "label")
-    found, key = _ranked(rows, setup, chosen)
-    names = chosen.names(rows)
-    if unknown := [name for name in teams or {} if name not in names]:
-        raise InvalidOption(
-            f"teams: {unknown[0]!r} is none of the runs, which are {', '.join(names)}"
-        )
-    judged = found.filter(pl.col("#rank") <= depth).drop_nulls("#label")
-    team = {name: (teams or {}).get(name, name) for name in names}
-    of_team = pl.col(RUN).replace_strict(team, default=None, return_dtype=pl.String).alias("#team")
-    one_team = (
-        judged.with_columns(of_team)
-        .group_by(key)
-        .agg(pl.col("#team").unique(), pl.col("#label").first())
-    )
-    of_one_team = one_team.filter(pl.col("#team").list.len() == 1)
-    own = in_slices(exploded(of_one_team, "#team"), ["#team"])
-    largest = largest_in(
-        rows.lazy().select(label), "in-memory"
-    )  # also of the labels that are removed
-
-    def means(frame: pl.DataFrame, only: str | None = None) -> dict[Any, dict[str, float | None]]:
-        """The mean of each metric by run."""
-        values = chosen.each(
-            frame, setup, lambda of: measure(frame, of, *calls, largest_label=largest), only
-        )
-        mean = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
-        return {
-            row[RUN]: row
-            for row in values.group_by(RUN, maintain_order=True).agg(**mean).iter_rows(named=True)
-        }
-
-    full, result = means(rows), []
+    ranked, key = _ranked(rows, setup, runs)
+    names = runs.names(rows)
+    team_of = {name: name for name in names} | dict(teams or {})
+    _refuse_unknown(team_of, names)
+    is_pooled = pl.col("#rank") <= depth
+    judged = ranked.filter(is_pooled).drop_nulls("#label")
+    by_team = _of_one_team(judged, key, team_of)
+    # The largest label counts also where it is removed.
+    labels = rows.lazy().select(label)
+    largest = largest_in(labels, "in-memory")
+    means = partial(_means, runs=runs, setup=setup, calls=calls, largest=largest)
+    with_all = means(rows)
+    of_queries = runs.queries(setup)
+    figures = []
     for name in names:
-        mine = own.get((team[name],), one_team.clear())
-        frame = (
-            rows
-            if chosen.column is None
-            else rows.filter(pl.col(chosen.column).cast(pl.String) == name)
-        )
-        gone = mine.select(*key, pl.lit(True).alias("#gone"))
-        frame = frame.join(gone, on=key, how="left", nulls_equal=True, maintain_order="left")
-        frame = frame.with_columns(pl.when(pl.col("#gone").is_null()).then(label).alias(label))
-        lost_all = pl.col("#gone") & (
-            pl.col(label).count().over(chosen.queries(setup).roles.query) == 0
-        )
-        frame = frame.with_columns(pl.when(lost_all).then(-1).otherwise(label).alias(label)).drop(
-            "#gone"
-        )  # it counts
-        without = means(frame, name)
-        relevant = mine.select((pl.col("#label") >= setup.policies.relevant).sum()).item()
+        removed = by_team.get((team_of[name],), judged.clear())
+        of_run = rows
+        if runs.column is not None:
+            run = pl.col(runs.column).cast(pl.String)
+            of_run = rows.filter(run == name)
+        documents = removed.select(key)
+        left = _without(of_run, documents, of_queries, label)
+        without = means(left, only=name)
+        is_relevant = removed["#label"] >= setup.policies.relevant
+        sizes = (removed.height, is_relevant.sum())
         for call in calls:
-            one, other = (means_of.get(name, {}).get(call.text) for means_of in (full, without))
-            change = None if one is None or other is None else other - one
-            others = [row[call.text] for other_run, row in full.items() if other_run != name]
-            places = (_place(x, others, higher=call.higher_is_better) for x in (one, other))
-            result.append((call.text, name, one, other, change, *places, len(mine), relevant))
-    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return pl.DataFrame(result, TABLE, orient="row").sort(by_metric, maintain_order=True)
+            change = _change(call, name, with_all, without)
+            figures.append((call.text, name, *change, *sizes))
+    return in_order_of(calls, pl.DataFrame(figures, TABLE, orient="row"))
+
+
+def _refuse_unknown(teams: Iterable[str], names: Sequence[str]) -> None:
+    """Refuse a team of a run that there is not."""
+    for name in teams:
+        if name not in names:
+            there = ", ".join(names)
+            raise InvalidOption(f"teams: {name!r} is none of the runs, which are {there}")
+
+
+def _of_one_team(
+    judged: pl.DataFrame, key: Sequence[str], team_of: Mapping[str, str]
+) -> dict[tuple[Any, ...], pl.DataFrame]:
+    """The judged documents that one team alone brought to the pool, by team."""
+    team = pl.col(RUN).replace_strict(team_of, default=None, return_dtype=pl.String)
+    label = pl.col("#label").first()
+    teams = team.unique().alias("#team")
+    documents = judged.group_by(key).agg(teams, label)
+    of_one_team = documents.filter(pl.col("#team").list.len() == 1)
+    return in_slices(exploded(of_one_team, "#team"), ["#team"])
+
+
+def _without(rows: pl.DataFrame, removed: pl.DataFrame, queries: Setup, label: str) -> pl.DataFrame:
+    """The rows without the labels of some documents.
+
+    A query that loses all its labels still counts, as one whose documents are judged nonrelevant.
+    """
+    gone = removed.with_columns(pl.lit(True).alias("#gone"))
+    key = removed.columns
+    rows = rows.join(gone, on=key, how="left", nulls_equal=True, maintain_order="left")
+    is_gone = pl.col("#gone")
+    left = pl.when(is_gone.is_null()).then(label)
+    rows = rows.with_columns(left.alias(label))
+    n_labels = pl.col(label).count().over(queries.roles.query)
+    lost_all = is_gone & (n_labels == 0)
+    or_nonrelevant = pl.when(lost_all).then(-1).otherwise(label)
+    rows = rows.with_columns(or_nonrelevant.alias(label))
+    return rows.drop("#gone")
+
+
+def _means(
+    rows: pl.DataFrame,
+    runs: Runs,
+    setup: Setup,
+    calls: Sequence[Call],
+    largest: float | None,
+    only: str | None = None,
+) -> Means:
+    """The mean of each metric by run."""
+
+    def of_run(run: Setup) -> pl.DataFrame:
+        return measure(rows, run, *calls, largest_label=largest)
+
+    values = runs.each(rows, setup, of_run, only)
+    mean_of = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
+    means = values.group_by(RUN, maintain_order=True).agg(**mean_of)
+    return {row[RUN]: row for row in means.iter_rows(named=True)}
+
+
+def _change(call: Call, run: str, with_all: Means, without: Means) -> tuple[object, ...]:
+    """The means of a run with and without its own judgments, their difference, and its ranks."""
+    mean = with_all.get(run, {}).get(call.text)
+    mean_without = without.get(run, {}).get(call.text)
+    change = None if mean is None or mean_without is None else mean_without - mean
+    others = [means[call.text] for other, means in with_all.items() if other != run]
+    both = (mean, mean_without)
+    places = [_place(x, others, higher=call.higher_is_better) for x in both]
+    return *both, change, *places
 
 
 def _place(mean: float | None, others: list[float | None], *, higher: bool) -> int | None:

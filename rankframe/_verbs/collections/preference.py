@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -44,6 +44,7 @@ from ...errors import InvalidData, InvalidOption, option
 from ..call.declaration import verb
 from ..decide.compare import adjusted
 from ..decide.power import Chance, Effect
+from ..decide.sequential import refuse_chosen_looks
 from ..sample.resampling import Resampling
 from ..sample.slices import by_query, in_slices, keys, table_of
 
@@ -91,55 +92,55 @@ class Preference(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """A sentence for each slice."""
         rows = records(self.table)
-        return [self._sentence(row, len(rows) > 1, quotes) for row in rows]
+        several = len(rows) > 1
+        return [self._sentence(row, several, quotes) for row in rows]
 
     def _sentence(self, row: Record, several: bool, quotes: Quotes) -> str:
-        run, base = (quoted(row[name], quotes) for name in ("run", "baseline"))
-        of = ", ".join(f"{name} {name_of(row[name])}" for name in self.settings["by"])
-        ends = interval(row["ci_low"], row["ci_high"], decimals(row["delta"]))
+        run = quoted(row["run"], quotes)
+        baseline = quoted(row["baseline"], quotes)
+        delta = row["delta"]
+        p = row["p_adjusted"]
+        verdict = f"No significant preference between {run} and {baseline}"
+        if p < ALPHA and delta:
+            better, worse = (run, baseline) if delta > 0 else (baseline, run)
+            verdict = f"Users prefer {better} to {worse}"
+        slices = ", ".join(f"{name} {name_of(row[name])}" for name in self.settings["by"])
+        where = f" ({slices})" if slices else ""
+        ends = interval(row["ci_low"], row["ci_high"], decimals(delta))
         users = "" if row["n_users"] is None else f" of {row['n_users']:,} users"
-        counted = (
+        counts = (
             f"{row['wins']:,} wins and {row['losses']:,} losses in {row['n_impressions']:,} "
             f"impressions{users}"
         )
-        p, delta = row["p_adjusted"], row["delta"]
-        found = f"No significant preference between {run} and {base}"
-        if p < ALPHA and delta:
-            found = f"Users prefer {run if delta > 0 else base} to {base if delta > 0 else run}"
         corrected = several and self.settings["correction"] is not None
-        found += f" ({of})" if of else ""
-        return (
-            f"{found}: {run} has a delta of {signed(delta)}{ends}, {counted}; {p_of(p, corrected)}"
-        )
+        figures = f"{run} has a delta of {signed(delta)}{ends}, {counts}"
+        return f"{verdict}{where}: {figures}; {p_of(p, corrected)}"
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per slice."""
         rows = records(self.table)
-        names = (*self.settings["by"], "run", "baseline")
-        x = self.settings
-        test = "permutation" if x["test"] == "sign" and x["user"] is not None else x["test"]
-        needed = (
-            f"impressions with which a t-test detects a delta of {x['difference']:g} with a "
-            f"probability of {x['power']:g}"
-        )
-        corrected = correction_of({**x, "metrics": ()}, len(rows))
+        settings = self.settings
+        names = (*settings["by"], "run", "baseline")
+        of_users = settings["test"] == "sign" and settings["user"] is not None
+        test = "permutation" if of_users else settings["test"]
+        correction = correction_of({**settings, "metrics": ()}, len(rows))
+        after = f", after {correction}" if correction else ""
         note = (
-            f"p by the {test} test{f', after {corrected}' if corrected else ''}. needed: {needed}."
+            f"p by the {test} test{after}. needed: impressions with which a t-test detects a "
+            f"delta of {settings['difference']:g} with a probability of {settings['power']:g}."
         )
-        note += (
-            " Interval and p hold at every look, whenever you stop." if test == "sequential" else ""
-        )
-        figures, notes = (
-            "delta p_adjusted wins impressions_needed",
-            (note, *left_out(self, rows, most)),
-        )
-        heads, cells = {"wins": "wins-ties-losses"}, {"wins": won}
-        return [grid(self, rows, names, figures, notes, most, heads=heads, cells=cells)]
+        if test == "sequential":
+            note += " Interval and p hold at every look, whenever you stop."
+        notes = (note, *left_out(self, rows, most))
+        figures = "delta p_adjusted wins impressions_needed"
+        heads = {"wins": "wins-ties-losses"}
+        return [grid(self, rows, names, figures, notes, most, heads=heads, cells={"wins": won})]
 
 
 def won(row: Record, name: str) -> Cell:
     """How often the run wins, ties and loses."""
-    return Cell("-".join(f"{row[x]:,}" for x in ("wins", "ties", "losses")), row[name])
+    counts = [f"{row[x]:,}" for x in ("wins", "ties", "losses")]
+    return Cell("-".join(counts), row[name])
 
 
 MANY = 10_000
@@ -238,136 +239,148 @@ def preference(
     The new run wins three impressions of four, and one is a tie: (3 + 1/2) / 4 - 1/2.
 
     >>> import polars as pl, rankframe as rf
-    >>> shown = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3, 4, 4], "team": ["new", "old"] * 4, "label": [1, 0, 1, 0, 1, 0, 1, 1]})
+    >>> shown = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3, 4, 4], "team": ["new", "old"] * 4,
+    ...     "label": [1, 0, 1, 0, 1, 0, 1, 1]})
     >>> found = shown.rank.clicks.preference(baseline="old").table
-    >>> found["delta"].to_list(), found["wins"].to_list(), found["ties"].to_list(), found["p_value"].to_list()
-    ([0.375], [3], [1], [0.25])
+    >>> found["delta"].item(), found["wins"].item(), found["ties"].item(), found["p_value"].item()
+    (0.375, 3, 1, 0.25)
     """
-    rows, setup, slices = table.rows, table.setup, names_of(options.get("by"))
-    if test == "sequential" and correction == "bh":
-        says = (
-            " may not hold at a look that was chosen, as its p-values depend on each other; write "
-        )
-        raise InvalidOption(option(correction=correction), says, option(correction="by"))
-    if test != "sequential" and look is not None:
+    slices = names_of(options.get("by"))
+    _refuse_unfit_options(test, look, correction, credit)
+    credits_of = {"team_draft": (), "probabilistic": credit[:1], "balanced": credit[1:]}
+    read = credits_of[method]
+    _refuse_unfit_columns(table, team, read, slices)
+    teams = _teams(table.rows, team, baseline)
+    clicks = _clicks(table, team, teams[1], credit, read)
+    facts = [*slices, *(name for name in (user, look) if name is not None)]
+    query = [*table.setup.roles.query]
+    of_impressions = by_query(table.rows, query, facts, None)
+    impressions = collect(of_impressions, table.rows, table.setup)
+    came = pl.int_range(pl.len())
+    if look is not None:
+        # Impressions without a look come last.
+        look_of_impression = pl.col(keys(facts)[-1])
+        came = look_of_impression.rank("dense").fill_null(2**32 - 1)
+    outcome = outcomes(method, clicks, impressions.height)
+    impressions = impressions.with_columns(came.alias("#came"), outcome=outcome)
+    unit = _unit(query, None if user is None else keys(facts)[len(slices)])
+    resampling = Resampling.of(options, interval)
+    rows = []
+    with Progress("resampling impressions", resampling.progress) as bar:
+        for where, part in in_slices(impressions, keys(slices)).items():
+            if test == "sequential":
+                # A user who came back would change a value that was read before.
+                first_look = pl.col("#came").min().over(unit)
+                part = part.filter(pl.col("#came") == first_look)
+            units = _by_unit(part, unit)
+            if test == "sequential":
+                key = units.columns[: len(unit)]
+                inferred = _at_any_look(units, key, options["ci"])
+            else:
+                inferred = _at_one_look(units, user is not None, resampling, bar)
+            n = part.height
+            effect = difference / (inferred.error * n**0.5) if inferred.error > 0 else None
+            chance = effect and stats.power(effect, n, alpha)
+            needed = effect and stats.queries_needed(effect, power, alpha)
+            n_users = None if user is None else units.height
+            signs = part["outcome"].sign()
+            outcomes_of_run = [int((signs == sign).sum()) for sign in (1, 0, -1)]
+            figures = (*outcomes_of_run, n, n_users, difference, chance, needed)
+            rows.append((*where, *teams, *inferred.figures, *figures))
+    by_slice = adjusted(table_of(rows, slices, impressions.schema, TABLE), correction, [])
+    named = zip(slices, keys(slices), strict=True)
+    of_slices = [pl.col(at).alias(name) for name, at in named if name not in query]
+    per_impression = impressions.select(*query, *of_slices, "outcome")
+    return Preference(table.give(by_slice), table.give(per_impression), {"runs": teams})
+
+
+def _refuse_unfit_options(
+    test: str, look: str | None, correction: Correction | None, credit: Sequence[str]
+) -> None:
+    """Refuse options that do not go together."""
+    if test == "sequential":
+        refuse_chosen_looks(correction)
+    elif look is not None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
     if len(credit) != len(CREDIT):
-        raise InvalidOption(
-            option(credit=list(credit)), ": name three columns, as ", option(credit=list(CREDIT))
-        )
-    query, label, doc = [*setup.roles.query], setup.roles.label, setup.roles.doc_in(rows.columns)
-    read = {"team_draft": (), "probabilistic": credit[:1], "balanced": credit[1:]}[method]
-    reads = [
-        *((x, "query") for x in query),
-        (team, "team"),
-        (label, "label"),
-        *((x, "credit") for x in read),
-    ]
-    require_all(rows.schema, reads)
-    for name in (label, *read):
-        require_number(rows.schema, name, "label" if name == label else "credit")
-    refuse_names([*TABLE, "outcome"], [*slices, *query], "by, or the query,")
-    if doc is not None and rows.select(*query, doc).is_duplicated().any():
-        raise fault_in(rows, setup, "repeated document")
-    of_team = rows[team].cast(pl.String)
-    names = sorted(of_team.drop_nulls().unique())
-    if len(names) != 2:
+        given = option(credit=list(credit))
+        raise InvalidOption(given, ": name three columns, as ", option(credit=list(CREDIT)))
+
+
+def _refuse_unfit_columns(
+    table: Table[Any], team: str, read: Sequence[str], slices: Sequence[str]
+) -> None:
+    """Refuse a table that lacks a column, and one that has a document twice in an impression."""
+    rows = table.rows
+    roles = table.setup.roles
+    require_all(
+        rows.schema,
+        [
+            *((name, "query") for name in roles.query),
+            (team, "team"),
+            (roles.label, "label"),
+            *((name, "credit") for name in read),
+        ],
+    )
+    require_number(rows.schema, roles.label, "label")
+    for name in read:
+        require_number(rows.schema, name, "credit")
+    refuse_names([*TABLE, "outcome"], [*slices, *roles.query], "by, or the query,")
+    doc = roles.doc_in(rows.columns)
+    if doc is not None and rows.select(*roles.query, doc).is_duplicated().any():
+        raise fault_in(rows, table.setup, "repeated document")
+
+
+def _teams(rows: pl.DataFrame, team: str, baseline: str | None) -> list[str]:
+    """The baseline and the other team."""
+    names = rows[team].cast(pl.String)
+    teams = sorted(names.drop_nulls().unique())
+    if len(teams) != 2:
         raise InvalidData(
-            f"column {team!r} names {len(names)} teams; a preference is between two: "
-            f"{', '.join(names)}"
+            f"column {team!r} names {len(teams)} teams; a preference is between two: "
+            f"{', '.join(teams)}"
         )
-    if baseline not in (None, *names):
-        raise InvalidOption(
-            option(baseline=baseline), f" is none of the teams, which are {' and '.join(names)}"
-        )
-    names = names[::-1] if baseline == names[1] else names
-    figures = {
-        at: pl.col(x).cast(pl.Float64).fill_null(np.inf) if x in read else pl.lit(1.0)
-        for at, x in zip(("credit", "rank", "other_rank"), credit, strict=True)
+    if baseline not in (None, *teams):
+        there = f" is none of the teams, which are {' and '.join(teams)}"
+        raise InvalidOption(option(baseline=baseline), there)
+    return teams[::-1] if baseline == teams[1] else teams
+
+
+def _clicks(
+    table: Table[Any], team: str, run: str, credit: Sequence[str], read: Sequence[str]
+) -> Clicks:
+    """The clicks, with the team and the credit of each; 1 for credits that are not read."""
+    rows = table.rows
+    label = rows[table.setup.roles.label].cast(pl.Float64)
+    if not label.is_finite().all():
+        raise fault_in(rows, table.setup, "label not finite")
+    ids = rows.select(table.setup.roles.query)
+    is_of_run = rows[team].cast(pl.String) == run
+    columns: dict[str, Any] = {
+        "impression": pl.Series(numbered(ids).number, dtype=pl.Int64),
+        "team": is_of_run.cast(pl.Int64).fill_null(NO_TEAM),
     }
-    labels, impression = (
-        rows[label].cast(pl.Float64),
-        pl.Series(numbered(rows.select(query)).number, dtype=pl.Int64),
-    )
-    if not labels.is_finite().all():
-        raise fault_in(rows, setup, "label not finite")
-    of_teams = (of_team == names[1]).cast(pl.Int64).fill_null(NO_TEAM)
-    clicked = rows.select(impression=impression, team=of_teams, **figures).filter(
-        labels >= setup.policies.relevant
-    )
-    if not clicked.filter(pl.col("team") != NO_TEAM)["credit"].is_between(0, 1).all():
+    credits_read = {name: pl.col(name).cast(pl.Float64).fill_null(np.inf) for name in read}
+    for at, name in zip(("credit", "rank", "other_rank"), credit, strict=True):
+        columns[at] = credits_read.get(name, pl.lit(1.0))
+    is_click = label >= table.setup.policies.relevant
+    clicked = rows.select(**columns).filter(is_click)
+    of_teams = clicked.filter(pl.col("team") != NO_TEAM)
+    if not of_teams["credit"].is_between(0, 1).all():
         raise InvalidData(
             f"column {credit[0]!r}: the credit of a click is a probability, from 0 to 1, and "
             "never null"
         )
-    named_by = [*slices, *(x for x in (user, look) if x is not None)]
-    impressions = collect(by_query(rows, query, named_by, None), rows, setup)
-    outcome = outcomes(method, Clicks(*(x.to_numpy() for x in clicked)), impressions.height)
-    came = (
-        pl.int_range(pl.len())
-        if look is None
-        else pl.col(keys(named_by)[-1]).rank("dense").fill_null(2**32 - 1)
-    )
-    impressions = impressions.with_columns(outcome=outcome, **{"#came": came})
-    unit = [pl.col(x) for x in query]
-    if user is not None:
-        of_user = pl.col(keys(named_by)[len(slices)])
-        unit = [
-            of_user,
-            *(pl.when(of_user.is_null()).then(x).alias(x.meta.output_name()) for x in unit),
-        ]
-    resampling, found = Resampling.of(options, interval), []
-    with Progress("resampling impressions", resampling.progress) as bar:
-        for where, part in in_slices(impressions, keys(slices)).items():
-            if (
-                test == "sequential"
-            ):  # a user who came back would change a value that was read before
-                part = part.filter(pl.col("#came") == pl.col("#came").min().over(unit))
-            units = part.group_by(unit).agg(
-                pl.col("#came").min(), pl.col("outcome").sum(), pl.len().alias("#n")
-            )
-            units = units.sort(unit, nulls_last=True)
-            total, n = (units[name].to_numpy().astype(float) for name in ("outcome", "#n"))
-            total, n = (total / n, n**0) if test == "sequential" else (total, n)
-            delta, error = clustered_mean(total / 2, n)
-            wins, ties, losses = (
-                int((part["outcome"].sign() == sign).sum()) for sign in (1, 0, -1)
-            )
-            if test == "sequential":
-                order = np.lexsort(
-                    (seeds_of(units, units.columns[: len(unit)], 0), units["#came"].to_numpy())
-                )
-                inferred = _at_any_look(total[order] / 2, resampling.ci or math.nan)
-            else:
-                how = (
-                    replace(resampling, interval="t")
-                    if interval == "auto" and len(n) > MANY
-                    else resampling
-                )
-                low, high, kinds = how.intervals((total / n / 2)[:, None], n, WITHIN, bar)
-                p = (
-                    stats.sign_test(wins, losses)
-                    if user is None
-                    else _flipped(total, resampling, bar)
-                )
-                inferred = low.item(), high.item(), kinds[0], p
-            effect = difference / (error * part.height**0.5) if error > 0 else None
-            able = effect and (
-                stats.power(effect, part.height, alpha),
-                stats.queries_needed(effect, power, alpha),
-            )
-            counted = wins, ties, losses, part.height, None if user is None else len(n), difference
-            found.append(
-                (*where, *names, delta, *inferred, inferred[-1], *counted, *(able or (None, None)))
-            )
-    table_of_slices = adjusted(table_of(found, slices, impressions.schema, TABLE), correction, [])
-    of_slices = [
-        pl.col(at).alias(name)
-        for name, at in zip(slices, keys(slices), strict=True)
-        if name not in query
-    ]
-    per_impression = impressions.select(*query, *of_slices, "outcome")
-    return Preference(table.give(table_of_slices), table.give(per_impression), {"runs": names})
+    return Clicks(*(column.to_numpy() for column in clicked))
+
+
+def _unit(query: Sequence[str], user: str | None) -> list[pl.Expr]:
+    """What identifies a user; the impression itself if its user is unknown."""
+    if user is None:
+        return [pl.col(name) for name in query]
+    unknown = pl.col(user).is_null()
+    ids = [pl.when(unknown).then(name).alias(name) for name in query]
+    return [pl.col(user), *ids]
 
 
 WITHIN = Limits(np.array([-0.5]), np.array([0.5]), np.array([True]))
@@ -382,16 +395,64 @@ def _flipped(total: Floats, how: Resampling, step: Progress) -> float:
     return float(p.item())
 
 
-def _at_any_look(deltas: Floats, ci: float | None) -> tuple[float, float, str | None, float]:
-    """The interval, its kind and p, which hold at all looks at once, from the deltas of users in
-    the order in which they came.
-    """
-    kind: Literal["empirical_bernstein"] = (
-        "empirical_bernstein"  # shorter than betting for outcomes that spread so far
-    )
-    low, high, p = (
-        x.item() for x in confidence_sequence(deltas[:, None], WITHIN[:2], ci or 0.95, kind)
-    )
-    if low > high:  # no delta is in all intervals so far: the preference changed between looks
-        return math.nan, math.nan, kind, p
-    return (low, high, kind, p) if ci else (math.nan, math.nan, None, p)
+def _by_unit(part: pl.DataFrame, unit: list[pl.Expr]) -> pl.DataFrame:
+    """When each user came first, the sum of the outcomes and the number of impressions."""
+    first = pl.col("#came").min()
+    total = pl.col("outcome").sum()
+    n = pl.len().cast(pl.Float64)
+    units = part.group_by(unit).agg(first, total, n.alias("#n"))
+    return units.sort(unit, nulls_last=True)
+
+
+class Inferred(NamedTuple):
+    """What is inferred of a delta: its standard error, its interval with the kind of it, and p."""
+
+    delta: float
+    error: float
+    low: float
+    high: float
+    kind: str | None
+    p: float
+
+    @property
+    def figures(self) -> tuple[object, ...]:
+        """The columns of `TABLE` from the delta to the p-value that is still to be adjusted."""
+        return self.delta, self.low, self.high, self.kind, self.p, self.p
+
+
+def _at_one_look(
+    units: pl.DataFrame, by_user: bool, resampling: Resampling, bar: Progress
+) -> Inferred:
+    """What one look at the end tells."""
+    total = units["outcome"].to_numpy()
+    n = units["#n"].to_numpy()
+    delta, error = clustered_mean(total / 2, n)
+    if resampling.interval == "auto" and len(n) > MANY:
+        resampling = replace(resampling, interval="t")
+    deltas = total / n / 2
+    low, high, kinds = resampling.intervals(deltas[:, None], n, WITHIN, bar)
+    if by_user:
+        p = _flipped(total, resampling, bar)
+    else:
+        wins = int((total > 0).sum())
+        losses = int((total < 0).sum())
+        p = stats.sign_test(wins, losses)
+    return Inferred(delta, error, low.item(), high.item(), kinds[0], p)
+
+
+def _at_any_look(units: pl.DataFrame, unit: Sequence[str], ci: float) -> Inferred:
+    """What holds at all looks at once; users enter in the order in which they came."""
+    mean = units["outcome"] / units["#n"]
+    deltas = mean.to_numpy() / 2
+    once = np.ones(len(deltas))
+    delta, error = clustered_mean(deltas, once)
+    of_hash = seeds_of(units, unit, 0)
+    came = units["#came"].to_numpy()
+    order = np.lexsort((of_hash, came))
+    # It is shorter than betting for outcomes that spread so far.
+    kind: Literal["empirical_bernstein"] = "empirical_bernstein"
+    low, high, p = confidence_sequence(deltas[order, None], WITHIN[:2], ci, kind)
+    # Where no delta is in all intervals so far, the preference changed between looks.
+    if low > high:
+        return Inferred(delta, error, math.nan, math.nan, kind, p.item())
+    return Inferred(delta, error, low.item(), high.item(), kind, p.item())

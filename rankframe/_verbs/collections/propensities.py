@@ -1,10 +1,8 @@
-"""How often users examine each rank, from logs in which documents of a query were shown at several
-ranks.
-"""
+"""How often users examine each rank, from logs with documents at several ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -21,6 +19,7 @@ from ..._support.progress import Progress
 from ..._table.columns import TEXTS, Columns, unfit_clicks
 from ..._table.roles import require
 from ..._table.runs import Runs, names_of
+from ..._table.setup import Setup
 from ..._table.shared_options import Intervals
 from ..._table.table import Table
 from ...errors import InvalidData, InvalidOption, on, option
@@ -61,34 +60,42 @@ class Shown:
     k: int
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        setup, rows, run = part.setup.of_table(part.rows.columns), part.rows, self.run
-        query = Runs.of(run=run).queries(setup).roles.query
-        contexts, doc = names_of(self.context) or query, setup.roles.doc_name
-        if doc in contexts:
-            says = " names the documents; a context is what several have in common, as "
-            raise InvalidOption(option(context=doc), says, option(context="query_id"))
-        if doc is None:
-            raise InvalidOption(
-                "documents that were shown at several ranks are known by their ids; say ",
-                on(doc=...),
-            )
-        for name in (*contexts, *([] if run is None else [run])):
-            require(rows.schema, name, "context" if name in contexts else "run")
+        rows = part.rows
+        setup = part.setup.of_table(rows.columns)
+        contexts, doc = self._document(setup)
+        for name in contexts:
+            require(rows.schema, name, "context")
+        lists = setup
+        if self.run is not None:
+            if self.run not in contexts:
+                require(rows.schema, self.run, "run")
+            if self.run not in setup.roles.query:
+                lists = setup.changed(query=(self.run, *setup.roles.query))
         Columns.of(setup, rows.schema)
-        lists = (
-            setup
-            if run is None or run in setup.roles.query
-            else setup.changed(query=(run, *setup.roles.query))
-        )
         label = pl.col(setup.roles.label).cast(pl.Float64)
         if rows.select(unfit_clicks(label).any()).item():
             raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
-        ranks = ranks_of(
-            rows, lists.changed(unjudged="nonrelevant"), "#rank"
-        )  # also of a document without a label
-        shown = rows.hstack(ranks).filter(pl.col("#rank") <= self.k, label.is_not_null())
+        # A document without a label has a rank, too.
+        of_all = lists.changed(unjudged="nonrelevant")
+        ranks = ranks_of(rows, of_all, "#rank")
+        is_within = pl.col("#rank") <= self.k
+        shown = rows.hstack(ranks).filter(is_within, label.is_not_null())
         counts = {"#shown": pl.len(), "#clicks": label.sum()}
-        return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
+        at_rank = shown.group_by(*contexts, doc, "#rank", maintain_order=True)
+        return at_rank.agg(**counts)
+
+    def _document(self, setup: Setup) -> tuple[Sequence[str], str]:
+        """The columns of the context and of the document."""
+        of_queries = Runs.of(run=self.run).queries(setup)
+        contexts = names_of(self.context) or of_queries.roles.query
+        doc = setup.roles.doc_name
+        if doc is None:
+            says = "documents that were shown at several ranks are known by their ids; say "
+            raise InvalidOption(says, on(doc=...))
+        if doc in contexts:
+            says = " names the documents; a context is what several have in common, as "
+            raise InvalidOption(option(context=doc), says, option(context="query_id"))
+        return contexts, doc
 
 
 @verb(gives="table", by_parts=True)
@@ -105,7 +112,7 @@ def propensities(
     clicks.
 
     The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels.
-    Ranks are counted in the rows of a list, so that a document whose clicks are unknown needs a row
+    Ranks are logged in the rows of a list, so that a document whose clicks are unknown needs a row
     with a null label. In a position-based model, users click a document if they examine its rank,
     with a probability that depends on the rank alone, and find the document relevant. So the click
     rates of a document for the same query at different ranks differ by these probabilities alone. A
@@ -161,8 +168,9 @@ def propensities(
     1 and two at rank 2:
 
     >>> import polars as pl, rankframe as rf
-    >>> log = pl.DataFrame({"query_id": [q for q in range(6) for _ in "xyyx"], "ranker": list("aabb") * 6,
-    ...     "doc_id": list("xyyx") * 6, "rank": [1, 2] * 12, "label": [1, 0, 1, 0] * 4 + [0, 1, 0, 1] * 2})
+    >>> log = pl.DataFrame({"query_id": [q for q in range(6) for _ in "xyyx"],
+    ...     "ranker": list("aabb") * 6, "doc_id": list("xyyx") * 6, "rank": [1, 2] * 12,
+    ...     "label": [1, 0, 1, 0] * 4 + [0, 1, 0, 1] * 2})
     >>> found = log.rank.on(rank="rank").clicks.propensities(run="ranker", k=2)
     >>> found["propensity"].round(6).to_list(), found["n_clicks"].to_list()
     ([1.0, 0.5], [8, 4])
@@ -170,18 +178,24 @@ def propensities(
     resampling = Resampling.of(options)
     shown = table.by_parts(Shown(run, context, k))
     *key, doc = shown.columns[:-3]
-    own = [*key, doc, "#rank"]  # sorted, so that draws do not depend on the order of rows
-    counted = shown.group_by(own).agg(pl.col("#shown", "#clicks").sum().cast(pl.Float64)).sort(own)
-    number, group = (
-        numbered(counted.select(names)).number.astype(np.int64) for names in ([*key, doc], key)
+    at_rank = [*key, doc, "#rank"]
+    totals = pl.col("#shown", "#clicks").sum()
+    # Sorted, so that draws do not depend on the order of the rows.
+    logged = shown.group_by(at_rank).agg(totals.cast(pl.Float64))
+    logged = logged.sort(at_rank)
+    document = numbered(logged.select(*key, doc)).number
+    group = numbered(logged.select(key)).number
+    most_groups = max(CELLS // k**2, FEWEST_GROUPS)
+    logged = logged.select(
+        pl.col("#rank").cast(pl.Int64) - 1,
+        "#shown",
+        "#clicks",
+        pl.Series("#document", document.astype(np.int64)),
+        pl.Series("#group", group.astype(np.int64) % most_groups),
     )
-    numbers = {
-        "#document": pl.Series(number),
-        "#group": pl.Series(group % max(CELLS // k**2, FEWEST_GROUPS)),
-    }
-    counted = counted.select(pl.col("#rank").cast(pl.Int64) - 1, "#shown", "#clicks", **numbers)
-    pairs = counted.join(counted, on="#document", maintain_order="left_right")
-    pairs = pairs.filter(pl.col("#rank") != pl.col("#rank_right"))
+    pairs = logged.join(logged, on="#document", maintain_order="left_right")
+    is_other = pl.col("#rank") != pl.col("#rank_right")
+    pairs = pairs.filter(is_other)
     if pairs.is_empty() and not shown.is_empty():
         says = (
             f"no document of a query was shown at two of the first {k} ranks; name the column of "
@@ -189,31 +203,59 @@ def propensities(
         )
         of_sessions = ", or of what sessions have in common, as "
         raise InvalidData(says, option(run="ranker"), of_sessions, option(context="query"))
-    here, there = pl.col("#shown"), pl.col("#shown_right")
-    clicks = _clicks(pairs.with_columns(weighed=pl.col("#clicks") * there / (here + there)), k)
-    found, ends = np.full(k, np.nan), np.full((2, k), np.nan)
-    if len(clicks):
-        found = ESTIMATES[method](clicks.sum(axis=0).reshape(k, k))
-        with Progress("resampling queries", resampling.progress) as step:
-            draws = resampling.resamples, resampling.seed, step
-            drawn = resampled(lambda x: ESTIMATES[method](x[0].reshape(-1, k, k)), [clicks], *draws)
-        known = ~np.isnan(found) & ~np.isnan(drawn).all(axis=0)
-        ends[:, known] = np.nanquantile(drawn[:, known], resampling.ends, axis=0)
+    clicks = _clicks(pairs, k)
+    propensity, low, high = _estimates(clicks, k, ESTIMATES[method], resampling)
     at_ranks = pairs.unique(["#document", "#rank"]).group_by("#rank")
-    counts = at_ranks.agg(n_documents=pl.len(), n_clicks=pl.col("#clicks").sum())
-    columns = {"#rank": np.arange(k), "propensity": found, "ci_low": ends[0], "ci_high": ends[1]}
-    result = pl.DataFrame(columns).fill_nan(None).with_columns(rank=pl.col("#rank") + 1)
+    n_clicks = pl.col("#clicks").sum()
+    counts = at_ranks.agg(n_documents=pl.len(), n_clicks=n_clicks)
+    columns = {"#rank": np.arange(k), "propensity": propensity, "ci_low": low, "ci_high": high}
+    result = pl.DataFrame(columns).fill_nan(None)
+    result = result.with_columns(rank=pl.col("#rank") + 1)
     result = result.join(counts, on="#rank", how="left", maintain_order="left")
-    result = result.with_columns(pl.col("n_documents", "n_clicks").fill_null(0))
+    sizes = pl.col("n_documents", "n_clicks")
+    result = result.with_columns(sizes.fill_null(0))
     return result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items())
 
 
+def _estimates(
+    clicks: Floats, k: int, estimate: Callable[[Floats], Floats], resampling: Resampling
+) -> tuple[Floats, Floats, Floats]:
+    """The propensity of each rank and its interval, of the clicks of groups of contexts."""
+    ends = np.full((2, k), np.nan)
+    if not len(clicks):
+        return np.full(k, np.nan), *ends
+    totals = clicks.sum(axis=0)
+    propensity = estimate(totals.reshape(k, k))
+
+    def of_resamples(sums: list[Floats]) -> Floats:
+        return estimate(sums[0].reshape(-1, k, k))
+
+    with Progress("resampling queries", resampling.progress) as step:
+        how = (resampling.resamples, resampling.seed, step)
+        draws = resampled(of_resamples, [clicks], *how)
+    is_known = ~np.isnan(propensity)
+    is_known &= ~np.isnan(draws).all(axis=0)
+    of_known = draws[:, is_known]
+    ends[:, is_known] = np.nanquantile(of_known, resampling.ends, axis=0)
+    return propensity, *ends
+
+
 def _clicks(pairs: pl.DataFrame, k: int) -> Floats:
-    """The weighed clicks of each pair of ranks, a row per group of contexts."""
-    groups: Integers = np.unique(pairs["#group"].to_numpy(), return_inverse=True)[1]
-    at = (groups * k + pairs["#rank"].to_numpy()) * k + pairs["#rank_right"].to_numpy()
-    n = int(groups.max(initial=-1)) + 1
-    sums: Floats = np.bincount(at, weights=pairs["weighed"].to_numpy(), minlength=n * k * k).astype(
-        np.float64
-    )
-    return sums.reshape(n, k * k)
+    """The weighed clicks of each pair of ranks, a row per group of contexts.
+
+    A document that was shown n times at one rank and m times at the other weighs n m / (n + m).
+    """
+    here = pl.col("#shown")
+    there = pl.col("#shown_right")
+    # Of the n m / (n + m), n is in the number of clicks.
+    weighed = pl.col("#clicks") * there / (here + there)
+    clicks = pairs.select(weighed).to_series().to_numpy()
+    of_pairs = pairs["#group"].to_numpy()
+    group: Integers = np.unique(of_pairs, return_inverse=True)[1]
+    n_groups = int(group.max(initial=-1)) + 1
+    n_cells = n_groups * k * k
+    first = pairs["#rank"].to_numpy()
+    second = pairs["#rank_right"].to_numpy()
+    cell = (group * k + first) * k + second
+    sums: Floats = np.bincount(cell, weights=clicks, minlength=n_cells).astype(np.float64)
+    return sums.reshape(n_groups, k * k)

@@ -1,6 +1,4 @@
-"""How far the order of runs can be relied on: by one metric with these queries, and from one metric
-to another.
-"""
+"""How far the order of runs can be relied on: by one metric, and from one to another."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
+from ..._catalog.call import Call
 from ..._catalog.means import scaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
@@ -30,7 +29,8 @@ from ..call.declaration import verb
 from ..decide.compare import compared_values
 from ..decide.estimation import Estimation
 from ..decide.power import Chance, Effect, effects_of
-from ..measure.paired_values import Design, paired_values
+from ..decide.slice_of_pairs import directions
+from ..measure.paired_values import Design, Pairs, paired_values
 from ..sample.resampling import Resampling
 
 if TYPE_CHECKING:
@@ -86,54 +86,50 @@ class Reliability(Result[R_co]):
             return [
                 "Two runs cannot tell how far an order of runs can be relied on; give three or more"
             ]
-        known = (row for row in rows if not row["difference"] and row["value"] is not None)
-        each = [
-            SENTENCES[row["figure"]].format(**{**row, "value": _shown(row, ".2f")}) for row in known
-        ]
-        return each or [
-            "Too few queries to tell how far the order of the runs can be relied on: "
-            f"{queries_of(rows)}"
-        ]
+        known = [row for row in rows if not row["difference"] and row["value"] is not None]
+        lines = []
+        for row in known:
+            shown = {**row, "value": _shown(row, ".2f")}
+            lines.append(SENTENCES[row["figure"]].format(**shown))
+        too_few = "Too few queries to tell how far the order of the runs can be relied on"
+        return lines or [f"{too_few}: {queries_of(rows)}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and figure."""
-        rows, of = records(self.table), self.settings
+        rows = records(self.table)
+        test = TESTS[self.settings["test"]]
         note = (
-            f"Discriminative power: share with p < {of['alpha']:g} by {TESTS[of['test']]}, over "
+            f"Discriminative power: share with p < {self.settings['alpha']:g} by {test}, over "
             f"{queries_of(rows)}."
         )
-        cells: dict[str, Shows] = {
-            "figure": _what,
-            "value": lambda row, name: Cell(_shown(row, ".3f"), row[name]),
-        }
-        return [
-            grid(
-                self,
-                rows,
-                ("metric", "figure"),
-                "value",
-                (note, *left_out(self, rows, most)),
-                most,
-                cells=cells,
-            )
-        ]
+        notes = (note, *left_out(self, rows, most))
+        cells: dict[str, Shows] = {"figure": _what, "value": _value}
+        return [grid(self, rows, ("metric", "figure"), "value", notes, most, cells=cells)]
 
 
 def _what(row: Record, name: str) -> Cell:
     """A figure, with the least difference or the other metric that it is about."""
-    least = f", differences from {row['difference']:g} on" if row["difference"] else ""
-    return Cell(
-        f"{row[name].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}"
-    )
+    text = row[name].replace("_", " ")
+    if row["difference"]:
+        text += f", differences from {row['difference']:g} on"
+    if row["other"]:
+        text += f" with {row['other']}"
+    return Cell(text)
+
+
+def _value(row: Record, name: str) -> Cell:
+    """A value and its interval, with three decimals."""
+    return Cell(_shown(row, ".3f"), row[name])
 
 
 def _shown(row: Record, how: str) -> str:
-    """A value and its interval, shares in percent if they have few digits; empty without a
-    value.
-    """
-    how = ".0%" if how == ".2f" and row["figure"] != "tau" else how
-    value, low, high = (row[name] for name in ("value", "ci_low", "ci_high"))
-    return "" if value is None else f"{value:{how}} [{low:{how}}, {high:{how}}]"
+    """A value and its interval, shares with few digits in percent; empty without a value."""
+    value = row["value"]
+    if value is None:
+        return ""
+    if how == ".2f" and row["figure"] != "tau":
+        how = ".0%"
+    return f"{value:{how}} [{row['ci_low']:{how}}, {row['ci_high']:{how}}]"
 
 
 @verb(gives="whole", among=METRICS, watched=True, by_parts=True)
@@ -193,82 +189,136 @@ def reliability(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [q for q in range(4) for _ in "xyz"], "label": [1, 0, 0] * 4,
     ...     "a": [3, 2, 1] * 4, "b": [2, 3, 1] * 4, "c": [1, 2, 3] * 4})
-    >>> found = df.rank.collection.reliability("rr", "map", runs=["a", "b", "c"], difference=0.1).table
+    >>> found = df.rank.collection.reliability(
+    ...     "rr", "map", runs=["a", "b", "c"], difference=0.1).table
     >>> found["figure"].to_list()[2:], found["value"].to_list()[2:]
     (['swap_rate', 'swap_rate', 'swap_rate', 'swap_rate', 'tau'], [0.0, 0.0, 0.0, 0.0, 1.0])
     """
-    design = Design(runs_of(options), None, (), None, options.get("missing", "error"))
+    missing = options.get("missing", "error")
+    design = Design(runs_of(options), None, (), None, missing)
     calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
     resampling = Resampling.of(options)
-    found = paired_values(table, calls, design)
+    paired = paired_values(table, calls, design)
     least = (0.0, *effects_of(difference))
-    (part,) = found.slices
-    part = part[~np.isnan(found.values[:, part]).any(axis=(0, 2))]
-    x = np.moveaxis(scaled(found.values[:, part], calls), 0, 1) * [
-        1.0 if call.higher_is_better else -1.0 for call in calls
-    ]
-    pairs = design.pairs(found.runs)
-    a, b = np.array(pairs).T
-    names: list[tuple[object, ...]] = [
-        (call.text, "discriminative_power", None, None) for call in calls
-    ]
-    names += [(call.text, "swap_rate", None, size) for call in calls for size in least]
-    names += [(one.text, "tau", other.text, None) for one, other in combinations(calls, 2)]
-    value, (low, high) = np.full(len(names), np.nan), np.full((2, len(names)), np.nan)
-    if len(x) >= LEAST:
-        critical = load("scipy.special", "stats").stdtrit(len(x) - 1, 1 - alpha / 2)
-        with Progress("resampling queries", resampling.progress) as bar, np.errstate(all="ignore"):
-            keys = each(partial(words, kind="<u8"), halves, resampling.seed + 1, len(x), bar)
-            split = np.stack([np.argsort(key, kind="stable") < len(x) // 2 for key in keys])
-            value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
-            drawn = each(counts, resampling.resamples, resampling.seed, len(x), bar)
-            sampled = np.stack(
-                [_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn]
-            )
-        of_test = Estimation.by(test, replace(resampling, ci=None))
+    (queries,) = paired.slices
+    is_missing = np.isnan(paired.values[:, queries])
+    has_all = ~is_missing.any(axis=(0, 2))
+    queries = queries[has_all]
+    n = len(queries)
+    pairs = design.pairs(paired.runs)
+    names = _names(calls, least)
+    n_figures = len(names)
+    value = np.full(n_figures, np.nan)
+    ends = np.full((2, n_figures), np.nan)
+    if n >= LEAST:
+        on_scale = scaled(paired.values[:, queries], calls)
+        values = np.moveaxis(on_scale, 0, 1) * directions(calls)
+        value, resampled = _values_and_draws(values, pairs, least, alpha, halves, resampling)
+        without_interval = replace(resampling, ci=None)
+        of_test = Estimation.by(test, without_interval)
         with Progress("comparing runs", resampling.progress) as bar:
-            figures = compared_values(found, part, pairs, of_test, bar)
-        p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
-        value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
-        sampled = np.where(np.isnan(value), 0.0, sampled)
-        low, high = np.where(
-            np.isnan(value), np.nan, np.nanquantile(sampled, resampling.ends, axis=0)
-        )
-    rows = [
-        (*name, *of_name, len(a), len(x))
-        for name, *of_name in zip(names, *(y.tolist() for y in (value, low, high)), strict=True)
-    ]
+            compared = compared_values(paired, queries, pairs, of_test, bar)
+        p = compared["p_value"].fill_null(np.nan).to_numpy()
+        p = p.reshape(len(calls), -1)
+        is_tested = ~np.isnan(p).any(axis=1)
+        power = (p < alpha).mean(axis=1)
+        value[: len(calls)] = np.where(is_tested, power, np.nan)
+        is_known = ~np.isnan(value)
+        # Columns without a value have no interval, and must not warn of NaN alone.
+        resampled = np.where(is_known, resampled, 0.0)
+        ends = np.nanquantile(resampled, resampling.ends, axis=0)
+        ends = np.where(is_known, ends, np.nan)
+    columns = zip(names, value.tolist(), *ends.tolist(), strict=True)
+    rows = [(*name, *of_name, len(pairs), n) for name, *of_name in columns]
     settings = {
         **design.settings,
         "difference": least,
         "interval": resampling.interval,
-        "runs": found.runs,
+        "runs": paired.runs,
     }
-    return Reliability(table.give(table_in(rows, TABLE)), settings)
+    figures_of_runs = table_in(rows, TABLE)
+    return Reliability(table.give(figures_of_runs), settings)
+
+
+def _values_and_draws(
+    values: Floats,
+    pairs: Pairs,
+    least: Sequence[float],
+    alpha: float,
+    halves: int,
+    resampling: Resampling,
+) -> tuple[Floats, Floats]:
+    """The figures of all queries, and a row of them for each resample, by Student's test."""
+    n = len(values)
+    a, b = np.array(pairs).T
+    sizes = np.array(least)
+    critical = load("scipy.special", "stats").stdtrit(n - 1, 1 - alpha / 2)
+    with Progress("resampling queries", resampling.progress) as bar, np.errstate(all="ignore"):
+        draw = partial(words, kind="<u8")
+        keys = each(draw, halves, resampling.seed + 1, n, bar)
+        is_first = np.stack([np.argsort(key, kind="stable") < n // 2 for key in keys])
+        once = np.ones(n)
+        figures = _figures(values, once, a, b, is_first, sizes, critical)
+        few = is_first[:SPLITS]
+        draws = each(counts, resampling.resamples, resampling.seed, n, bar)
+        resampled = [_figures(values, w, a, b, few, sizes, critical) for w in draws]
+    return figures, np.stack(resampled)
+
+
+def _names(calls: Sequence[Call], least: Sequence[float]) -> list[tuple[object, ...]]:
+    """The metric, the figure, the other metric and the least difference of each figure."""
+    names: list[tuple[object, ...]] = []
+    names += [(call.text, "discriminative_power", None, None) for call in calls]
+    names += [(call.text, "swap_rate", None, size) for call in calls for size in least]
+    names += [(one.text, "tau", other.text, None) for one, other in combinations(calls, 2)]
+    return names
 
 
 def _figures(
     x: Floats, w: Floats, a: Any, b: Any, split: Booleans, least: Floats, critical: float
 ) -> Floats:
-    """Discriminative power by metric, swap rate by metric and least difference, tau by pair of
-    metrics, of weighted queries.
+    """The figures of weighted queries, in the order of `_names`.
 
     `x` has queries by runs by metrics, `a` and `b` the runs of each pair, `split` a row per split
     with its first half.
     """
-    n, flat = w.sum(), x.reshape(len(x), -1)
-    sums = (w @ flat).reshape(x.shape[1:])
-    rest, gain = x - sums / n, (sums[a] - sums[b]) / n
-    moments = np.einsum("q,qim,qjm->ijm", w, rest, rest, optimize=True) / (n - 1)
-    spread = np.maximum(moments[a, a] + moments[b, b] - 2 * moments[a, b], 0.0)
-    power = ((np.abs(gain) > NOISE) & (gain**2 * n > critical**2 * spread)).mean(axis=0)
-    own = split * w
-    first, size = (own @ flat).reshape(len(split), *sums.shape), own.sum(axis=1)[:, None, None]
-    one, other = (y[:, a] - y[:, b] for y in (first / size, (sums - first) / (n - size)))
-    one, other, gain = (np.where(np.abs(y) > NOISE, y, 0.0) for y in (one, other, gain))
-    large = np.abs(one)[..., None] >= least - NOISE
-    swapped = (large & (one * other < 0)[..., None]).sum(axis=(0, 1)) / large.sum(axis=(0, 1))
-    order = np.sign(gain)
+    n = w.sum()
+    flat = x.reshape(len(x), -1)
+    sums = w @ flat
+    sums = sums.reshape(x.shape[1:])
+    gain = (sums[a] - sums[b]) / n
+    # Student's t of each pair, from the covariance of the runs' values.
+    rest = x - sums / n
+    products = np.einsum("q,qim,qjm->ijm", w, rest, rest, optimize=True)
+    covariance = products / (n - 1)
+    variance = covariance[a, a] + covariance[b, b]
+    variance = np.maximum(variance - 2 * covariance[a, b], 0.0)
+    is_significant = gain**2 * n > critical**2 * variance
+    differs = np.abs(gain) > NOISE
+    power = (differs & is_significant).mean(axis=0)
+    # The means of both halves, by split.
+    in_first = split * w
+    sums_of_first = in_first @ flat
+    sums_of_first = sums_of_first.reshape(len(split), *sums.shape)
+    size = in_first.sum(axis=1)[:, None, None]
+    one = _gains(sums_of_first / size, a, b)
+    sums_of_second = sums - sums_of_first
+    other = _gains(sums_of_second / (n - size), a, b)
+    is_large = np.abs(one)[..., None] >= least - NOISE
+    is_other = one * other < 0
+    is_swapped = is_large & is_other[..., None]
+    n_large = is_large.sum(axis=(0, 1))
+    swap_rate = is_swapped.sum(axis=(0, 1)) / n_large
+    # Kendall's tau-b of the orders by two metrics.
+    order = np.where(differs, np.sign(gain), 0.0)
     untied = np.abs(order).sum(axis=0)
-    tau = (order.T @ order / np.sqrt(np.outer(untied, untied)))[np.triu_indices(len(untied), 1)]
-    return np.concatenate([power, swapped.ravel(), tau])
+    n_untied = np.sqrt(np.outer(untied, untied))
+    tau = order.T @ order / n_untied
+    of_two = np.triu_indices(len(untied), 1)
+    return np.concatenate([power, swap_rate.ravel(), tau[of_two]])
+
+
+def _gains(means: Floats, a: Any, b: Any) -> Floats:
+    """The differences of the means of each pair; 0 for rounding errors."""
+    gains = means[:, a] - means[:, b]
+    return np.where(np.abs(gains) > NOISE, gains, 0.0)

@@ -1,10 +1,8 @@
-"""Preferences that people stated between documents: how many of them a ranking fulfils, and who
-wins comparisons.
-"""
+"""Preferences between documents: how many a ranking fulfils, and who wins comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import polars as pl
@@ -12,7 +10,7 @@ import polars as pl
 from ..._plan.rank_order import numbered
 from ..._results.columns import schema
 from ..._statistics.preferences import fulfilled, preferred, strengths
-from ..._support.floats import np
+from ..._support.floats import Integers, np
 from ..._support.option_kinds import Column, check
 from ..._support.option_values import Range
 from ..._support.statistical_options import Confidence
@@ -77,78 +75,121 @@ def evaluate(
     Of the preferences a over b, a over c and b over c the ranking b, a, c fulfils the last two.
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [2.0, 3.0, 1.0], "label": [2, 1, 0]})
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"],
+    ...     "score": [2.0, 3.0, 1.0], "label": [2, 1, 0]})
     >>> found = df.rank.preferences.evaluate("prefs_simp", "prefs_num_prefs_poss")
     >>> round(found["prefs_simp"].item(), 3), found["prefs_num_prefs_poss"].item()
     (0.667, 3.0)
     """
-    rows, setup = table.rows, table.setup
     names = check("measures", measures, Sequence[str]) or tuple(PREFERENCES)
-    for name in names:
+    _refuse_unknown(names)
+    judged = _judgments(table, group, subgroup, names)
+    query = [*table.setup.roles.query]
+    queries = numbered(table.rows.select(query))
+    judged = judged.with_columns(pl.Series("#query", queries.number))
+    judged = judged.drop_nulls("#level")
+    _refuse_unfit_levels(table, judged)
+    values = np.zeros((len(queries.first), len(names)))
+    judged = judged.sort("#query", "#rank", "#doc", nulls_last=True)
+    by_query = judged.partition_by("#query", as_dict=True, include_key=False)
+    for (number,), of_query in by_query.items():
+        measured = _measured(of_query)
+        values[number] = [measured[name] for name in names]
+    first = pl.Series(queries.first)
+    ids = table.rows[first].select(query)
+    schema_of_values = dict.fromkeys(names, pl.Float64)
+    measures_of = pl.DataFrame(values, schema=schema_of_values)
+    return ids.hstack(measures_of)
+
+
+def _refuse_unknown(measures: Sequence[str]) -> None:
+    """Refuse a name that is none of trec_eval's measures of preferences."""
+    for name in measures:
         if name not in PREFERENCES:
             raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, PREFERENCES)}")
-    labels, doc = setup.roles.label, str(setup.roles.doc_name)
-    for name, role in [
-        (labels, "label"),
-        (doc, "doc"),
-        *((x, "group") for x in (group, subgroup) if x is not None),
-    ]:
-        require(rows.schema, name, role)
-    require_number(rows.schema, labels, "label")
-    refuse_names(names, setup.roles.query, "the query")
-    key = [*setup.roles.query, doc]
-    docs = rows.unique([*key, setup.roles.score], maintain_order=True)
-    all_ranked = setup.changed(unjudged="nonrelevant")  # a label below 0 is a judgment here
-    ranks = docs.select(key).with_columns(
-        ranks_of(docs, all_ranked, "#rank")
-    )  # refuses a document with two scores
-    ranked = rows.join(ranks, on=key, how="left", nulls_equal=True, maintain_order="left")
-    queries, depth = numbered(rows.select(setup.roles.query)), setup.policies.depth
-    named = {"#group": group, "#subgroup": subgroup}
-    judged = ranked.select(
-        pl.Series("#query", queries.number),
-        pl.when(pl.col("#rank") <= (2**32 if depth is None else depth))
-        .then("#rank")
-        .alias("#rank"),
+
+
+def _judgments(
+    table: Table[Any], group: str | None, subgroup: str | None, names: Sequence[str]
+) -> pl.DataFrame:
+    """The rank, document, group, subgroup and level of each row.
+
+    Refused are a table without these columns, and a query column with a measure's name.
+    """
+    roles = table.setup.roles
+    schema = table.rows.schema
+    doc = str(roles.doc_name)
+    required = [(roles.label, "label"), (doc, "doc")]
+    required += [(name, "group") for name in (group, subgroup) if name is not None]
+    for name, role in required:
+        require(schema, name, role)
+    require_number(schema, roles.label, "label")
+    refuse_names(names, roles.query, "the query")
+    rank = pl.col("#rank")
+    depth = table.setup.policies.depth
+    if depth is not None:
+        rank = pl.when(rank <= depth).then(rank)
+    return _ranked(table, [*roles.query, doc]).select(
+        rank.alias("#rank"),
         pl.col(doc).cast(pl.String).alias("#doc"),
-        *(
-            (pl.lit("") if x is None else pl.col(x).cast(pl.String).fill_null("")).alias(at)
-            for at, x in named.items()
-        ),
-        pl.col(labels).cast(pl.Float64).alias("#level"),
-    ).filter(pl.col("#level").is_not_null())
-    if not judged["#level"].is_finite().all():
-        raise fault_in(rows, setup, "label not finite")
-    if judged.select("#query", "#doc", *named).is_duplicated().any():
+        _group(group).alias("#group"),
+        _group(subgroup).alias("#subgroup"),
+        pl.col(roles.label).cast(pl.Float64).alias("#level"),
+    )
+
+
+def _ranked(table: Table[Any], key: list[str]) -> pl.DataFrame:
+    """The rows with the rank of their document, of which `key` has the columns."""
+    rows = table.rows
+    documents = rows.unique([*key, table.setup.roles.score], maintain_order=True)
+    # A label below 0 is a judgment here, so that its document has a rank.
+    all_ranked = table.setup.changed(unjudged="nonrelevant")
+    # A document with two scores is refused here.
+    ranks = ranks_of(documents, all_ranked, "#rank")
+    rank_of = documents.select(key).hstack(ranks)
+    return rows.join(rank_of, on=key, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _group(name: str | None) -> pl.Expr:
+    """The names of groups as text; rows without a name are a group of their own."""
+    if name is None:
+        return pl.lit("")
+    return pl.col(name).cast(pl.String).fill_null("")
+
+
+def _refuse_unfit_levels(table: Table[Any], judged: pl.DataFrame) -> None:
+    """Refuse a label that is not finite, and two judgments of a document in a subgroup."""
+    is_finite = judged["#level"].is_finite()
+    if not is_finite.all():
+        raise fault_in(table.rows, table.setup, "label not finite")
+    if judged.select("#query", "#doc", "#group", "#subgroup").is_duplicated().any():
         raise InvalidData("a group judges a document twice in a subgroup; keep one of the rows")
-    values = np.zeros((len(queries.first), len(names)))
-    ordered = judged.sort("#query", "#rank", "#doc", nulls_last=True)
-    for (number,), part in ordered.partition_by("#query", as_dict=True, include_key=False).items():
-        of_query = _measured(part)
-        values[number] = [of_query[name] for name in names]
-    result = rows[pl.Series(queries.first)].select(setup.roles.query)
-    return result.hstack(pl.DataFrame(values, schema=dict.fromkeys(names, pl.Float64)))
 
 
 def _measured(judged: pl.DataFrame) -> dict[str, float]:
     """The measures of a query, whose judgments are in rank order."""
     place = pl.struct("#rank", "#doc").rle_id().alias("#place")
-    rows = judged.with_columns(place).sort("#group", "#subgroup", maintain_order=True)
-    n = rows["#place"].n_unique()
-    groups, relations = [], []
-    for part in rows.partition_by("#group", maintain_order=True):
-        subgroup = part["#subgroup"].rle_id().to_numpy()
-        levels = np.full((subgroup[-1] + 1, n), np.nan)
-        levels[subgroup, part["#place"].to_numpy()] = part["#level"].to_numpy()
-        over = preferred(levels)
-        if over is None:
+    rows = judged.with_columns(place)
+    rows = rows.sort("#group", "#subgroup", maintain_order=True)
+    n_places = rows["#place"].n_unique()
+    groups = []
+    relations = []
+    for of_group in rows.partition_by("#group", maintain_order=True):
+        subgroup = of_group["#subgroup"].rle_id().to_numpy()
+        place_of = of_group["#place"].to_numpy()
+        n_subgroups = subgroup[-1] + 1
+        levels = np.full((n_subgroups, n_places), np.nan)
+        levels[subgroup, place_of] = of_group["#level"].to_numpy()
+        is_preferred = preferred(levels)
+        if is_preferred is None:
+            name = of_group["#group"][0]
             why = "it prefers two documents to each other, or judges one 0 and more"
-            raise InvalidData(f"judgment group {part['#group'][0]!r} contradicts itself; {why}")
+            raise InvalidData(f"judgment group {name!r} contradicts itself; {why}")
         groups.append(levels)
-        relations.append(over)
-    return fulfilled(
-        groups, relations, judged.filter(pl.col("#rank").is_not_null())["#doc"].n_unique()
-    )
+        relations.append(is_preferred)
+    retrieved = judged.drop_nulls("#rank")
+    n_retrieved = retrieved["#doc"].n_unique()
+    return fulfilled(groups, relations, n_retrieved)
 
 
 STRENGTHS = schema("wins ties losses win_rate rate_low rate_high strength ci_low ci_high tie_rate")
@@ -215,26 +256,59 @@ def bradley_terry(
     strengths.
 
     >>> import polars as pl, rankframe as rf
-    >>> pairs = pl.DataFrame({"query_id": 1, "doc_a": ["x"] * 4, "doc_b": ["y"] * 4, "winner": ["x", "x", "y", "x"]})
+    >>> pairs = pl.DataFrame({"query_id": 1, "doc_a": ["x"] * 4, "doc_b": ["y"] * 4,
+    ...     "winner": ["x", "x", "y", "x"]})
     >>> found = pairs.rank.preferences.bradley_terry()
     >>> found["doc_id"].to_list(), found["win_rate"].to_list(), found["strength"].round(3).to_list()
     (['x', 'y'], [0.75, 0.25], [0.549, -0.549])
     """
-    rows, query, doc = table.rows, [*table.setup.roles.query], str(table.setup.roles.doc_name)
-    for name, role in [
-        *((x, "query") for x in query),
-        (first, "first"),
-        (second, "second"),
-        (winner, "winner"),
-    ]:
+    rows = table.rows
+    query = [*table.setup.roles.query]
+    doc = str(table.setup.roles.doc_name)
+    required = [(name, "query") for name in query]
+    required += [(first, "first"), (second, "second"), (winner, "winner")]
+    for name, role in required:
         require(rows.schema, name, role)
-    own = [] if pooled else query
-    refuse_names([doc, *STRENGTHS], own, "the query")
-    a, b, won = (_texts(rows[name]) for name in (first, second, winner))
-    tied = won.is_null() | ((won == "tie") & (won != a) & (won != b))
-    wrong = (
-        a.eq_missing(b) | a.is_null() | b.is_null() | ~(tied | (won == a) | (won == b))
-    ).fill_null(True)
+    key = [] if pooled else query
+    refuse_names([doc, *STRENGTHS], key, "the query")
+    outcomes = _outcomes(rows, first, second, winner)
+    ids = _ids(rows, [first, second]).rename(doc)
+    number_of = {name: i for i, name in enumerate(_texts(ids))}
+    queries = numbered(rows.select(query))
+    compared = pl.DataFrame(
+        {
+            "#query": pl.Series(queries.number, dtype=pl.Int64),
+            "#a": _numbers(rows[first], number_of),
+            "#b": _numbers(rows[second], number_of),
+            "#outcome": outcomes,
+        }
+    )
+    dtypes: dict[str, Any] = {"#query": pl.Int64, "#id": pl.Int64, **STRENGTHS}
+    tables = [pl.DataFrame(schema=dtypes)]
+    if rows.height:
+        by_model = in_slices(compared, [] if pooled else ["#query"])
+        tables += [_strengths(part, pooled, prior, ci) for part in by_model.values()]
+    order = ["#query", "strength", "win_rate", "#id"]
+    strongest_first = pl.concat(tables).sort(
+        order, descending=[False, True, True, False], nulls_last=True
+    )
+    first_rows = pl.Series(queries.first)[strongest_first["#query"]]
+    in_order = ids[strongest_first["#id"]]
+    named = rows[first_rows].select(*key, in_order)
+    return named.hstack(strongest_first.select(*STRENGTHS))
+
+
+def _outcomes(rows: pl.DataFrame, first: str, second: str, winner: str) -> Integers:
+    """Who won each comparison: 0 for the first, 1 for neither, 2 for the second."""
+    a = _texts(rows[first])
+    b = _texts(rows[second])
+    won = _texts(rows[winner])
+    names_one = (won == a) | (won == b)
+    says_tie = (won == "tie") & ~names_one
+    tied = won.is_null() | says_tie
+    of_two = a.ne_missing(b) & a.is_not_null() & b.is_not_null()
+    fits = of_two & (tied | names_one)
+    wrong = ~fits.fill_null(False)
     if wrong.any():
         one, other, given = rows.select(first, second, winner).filter(wrong).row(0)
         raise InvalidData(
@@ -242,52 +316,62 @@ def bradley_terry(
             f"{winner!r} names one of them, or "
             "is null or 'tie' where neither won"
         )
-    of_numbers = all(rows.schema[name].is_numeric() for name in (first, second))
-    alike = of_numbers or rows.schema[first] == rows.schema[second]
-    sides = [(rows[x] if alike else _texts(rows[x])).alias(doc).to_frame() for x in (first, second)]
-    ids = pl.concat(sides, how="vertical_relaxed")[doc].unique().sort()
-    number = {name: i for i, name in enumerate(_texts(ids))}
-    queries = numbered(rows.select(query))
-    compared = rows.select(
-        pl.Series("#query", queries.number, dtype=pl.Int64),
-        *(
-            pl.Series(at, [number[name] for name in x], dtype=pl.Int64)
-            for at, x in (("#a", a), ("#b", b))
-        ),
-        pl.Series("#outcome", np.where(tied, 1, np.where(won == a, 0, 2))),
+    of_winner = np.where(won == a, 0, 2)
+    return np.where(tied, 1, of_winner)
+
+
+def _ids(rows: pl.DataFrame, sides: Sequence[str]) -> pl.Series:
+    """The different ids in order, in the type of both columns, or as text where types differ."""
+    dtypes = {rows.schema[name] for name in sides}
+    of_numbers = all(dtype.is_numeric() for dtype in dtypes)
+    as_given = of_numbers or len(dtypes) == 1
+    columns = [rows[name] if as_given else _texts(rows[name]) for name in sides]
+    frames = [column.alias("id").to_frame() for column in columns]
+    both = pl.concat(frames, how="vertical_relaxed")["id"]
+    return both.unique().sort()
+
+
+def _numbers(ids: pl.Series, number_of: Mapping[str, int]) -> pl.Series:
+    """The number of each id."""
+    numbers = [number_of[name] for name in _texts(ids)]
+    return pl.Series(numbers, dtype=pl.Int64)
+
+
+def _strengths(compared: pl.DataFrame, pooled: bool, prior: float, ci: float) -> pl.DataFrame:
+    """The strengths of one model, a row per id."""
+    sides = compared.select("#a", "#b").to_numpy()
+    ids, number = np.unique(sides, return_inverse=True)
+    one, other = number.reshape(-1, 2).T
+    outcome = compared["#outcome"].to_numpy()
+    query = compared["#query"].to_numpy()
+    clusters = np.unique(query, return_inverse=True)[1] if pooled else None
+    n = len(ids)
+    model = strengths(one, other, outcome, n, prior=prior, clusters=clusters, ci=ci)
+    rate_low, rate_high = model.rate_ends
+    ci_low, ci_high = model.ends
+    table = pl.DataFrame(
+        {
+            "#query": query[:1].repeat(n),
+            "#id": ids,
+            "wins": model.wins,
+            "ties": model.ties,
+            "losses": model.losses,
+            "win_rate": model.rate,
+            "rate_low": rate_low,
+            "rate_high": rate_high,
+            "strength": model.strength,
+            "ci_low": ci_low,
+            "ci_high": ci_high,
+            "tie_rate": np.full(n, model.tie),
+        }
     )
-    found = [pl.DataFrame(schema={"#query": pl.Int64, "#id": pl.Int64, **STRENGTHS})]
-    for part in in_slices(compared, [] if pooled else ["#query"]).values() if rows.height else ():
-        names, at = np.unique(part.select("#a", "#b").to_numpy(), return_inverse=True)
-        of_query = part["#query"].to_numpy()
-        clusters = np.unique(of_query, return_inverse=True)[1] if pooled else None
-        outcome = part["#outcome"].to_numpy()
-        one, two = at.reshape(-1, 2).T
-        x = strengths(one, two, outcome, len(names), prior=prior, clusters=clusters, ci=ci)
-        figures = (
-            x.wins,
-            x.ties,
-            x.losses,
-            x.rate,
-            *x.rate_ends,
-            x.strength,
-            *x.ends,
-            np.full(len(names), x.tie),
-        )
-        columns = dict(
-            zip(found[0].columns, (of_query[:1].repeat(len(names)), names, *figures), strict=True)
-        )
-        found.append(pl.DataFrame(columns).fill_nan(None).cast(pl.Schema(STRENGTHS)))
-    order, falling = ["#query", "strength", "win_rate", "#id"], [False, True, True, False]
-    best = pl.concat(found).sort(order, descending=falling, nulls_last=True)
-    named = rows[pl.Series(queries.first)[best["#query"]]].select(*own, ids[best["#id"]])
-    return named.hstack(best.select(*STRENGTHS))
+    return table.fill_nan(None).cast(pl.Schema(STRENGTHS))
 
 
 def _texts(ids: pl.Series) -> pl.Series:
-    """The ids as text, the same for a whole number of any type: pandas stores whole numbers with
-    missing ones as floats.
+    """The ids as text, in which whole numbers are the same as integers and as floats.
+
+    pandas stores whole numbers as floats where some are missing.
     """
-    return (
-        ids.cast(pl.String).str.strip_suffix(".0") if ids.dtype.is_float() else ids.cast(pl.String)
-    )
+    texts = ids.cast(pl.String)
+    return texts.str.strip_suffix(".0") if ids.dtype.is_float() else texts

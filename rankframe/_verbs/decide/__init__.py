@@ -1,3 +1,1 @@
-"""Decisions between runs on the same queries: comparisons, gates, power, ranks, and looks of a
-sequential test.
-"""
+"""Decisions between runs on the same queries: comparisons, gates, power, ranks, looks."""

@@ -14,6 +14,7 @@ from ..._catalog.call import Call
 from ..._catalog.means import Mean, unscaled
 from ..._catalog.registry import COMPARED
 from ..._catalog.requests import Request, averaged
+from ..._results.columns import schema
 from ..._results.compared_runs import MeansOfRuns, gives_chances, of_pairs, pairs_shown
 from ..._results.grid import (
     ALPHA,
@@ -58,7 +59,7 @@ from ..sample.unequal_runs import unequal
 from .estimation import Choice, Estimation
 from .ranks import ranks_of, tied_for_top
 from .sequential import Looks, price, warn_of_drift
-from .slice_of_pairs import SliceOfPairs
+from .slice_of_pairs import SliceOfPairs, directions, in_order_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -68,21 +69,16 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 TABLE = {
-    "metric": pl.String, "baseline": pl.String, "run": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
-    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "interval": pl.String,
-    "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect_size": pl.Float64, "wins": pl.UInt32,
-    "ties": pl.UInt32, "losses": pl.UInt32, "n_queries": pl.UInt32,
-}  # fmt: skip
+    **schema("metric baseline run baseline_mean mean difference ci_low ci_high interval"),
+    **schema("p_value p_adjusted"),
+    "effect_size": pl.Float64(),
+    **schema("wins ties losses n_queries"),
+}
 
 OF_CLUSTERS: dict[str, Any] = {"n_clusters": pl.UInt32}
 """The column with `cluster`."""
 
-HIDDEN = {
-    "#number": pl.Float64,
-    "#exact": pl.Float64,
-    "#width_ratio": pl.Float64,
-    "#crossed": pl.Float64,
-}
+HIDDEN = dict.fromkeys(("#number", "#exact", "#width_ratio", "#crossed"), pl.Float64)
 """Columns that settings and gates read: the queries counted with equal weights, whether p is exact,
 and of looks the ratio of widths and whether a bound was crossed."""
 
@@ -142,24 +138,22 @@ class Comparison(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """Of more than two runs those tied for the top; then a sentence for each row, or for each
-        pair of runs or metric.
-        """
+        """The runs tied for the top, of more than two; then the rows, one by one or together."""
         rows = records(self.table)
-        if gives_chances(self.settings):
-            return chances_of(rows, self.settings, quotes)
-        tied = tied_for_top(records(self.ranks), self.settings, quotes)
-        return [*tied, *headlines(rows, self.settings, quotes), *sentences_of(rows, self.settings)]
+        settings = self.settings
+        if gives_chances(settings):
+            return chances_of(rows, settings, quotes)
+        tied = tied_for_top(records(self.ranks), settings, quotes)
+        return [*tied, *headlines(rows, settings, quotes), *sentences_of(rows, settings)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
         rows = records(self.table)
-        return [of_pairs(rows, self.settings, most, self._notes(rows, most))]
+        notes = self._notes(rows, most)
+        return [of_pairs(rows, self.settings, most, notes)]
 
     def _notes(self, rows: Sequence[Record], most: int | None) -> list[str]:
-        """What the figures need to be read right: how runs differ in judgments, what looks cost,
-        which rows are left out.
-        """
+        """What it takes to read the figures: unequal judgments, looks, rows left out."""
         return [*unequal(self.settings), *price(self.settings), *left_out(self, rows, most)]
 
     def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
@@ -169,33 +163,31 @@ class Comparison(Result[R_co]):
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
-        rows, runs = records(self.table), self.settings["runs"]
-        legend, pairs = pairs_shown(rows, self.settings, how, most, self._notes(rows, most))
+        rows = records(self.table)
+        n_runs = len(self.settings["runs"])
+        notes = self._notes(rows, most)
+        legend, pairs = pairs_shown(rows, self.settings, how, most, notes)
+        sentences = self.sentences(quotes_of(how))
         means = MeansOfRuns.of(rows, self.settings, ALPHA)
-        by_run = [means.by_run(3)] if how == "html" and len(runs) > 2 else []
-        if len(runs) <= MOST_RUNS:
-            return [[*self.sentences(quotes_of(how)), *legend], pairs, *by_run]
-        return [
-            self.sentences(quotes_of(how)),
-            *(by_run or [means.ranking()]),
-            legend,
-            pairs,
-        ]
+        by_run = [means.by_run(3)] if how == "html" and n_runs > 2 else []
+        if n_runs <= MOST_RUNS:
+            return [[*sentences, *legend], pairs, *by_run]
+        ranking = by_run or [means.ranking()]
+        return [sentences, *ranking, legend, pairs]
 
 
 @dataclass(frozen=True)
 class Significance:
-    """The test of a difference, and the correction for several tests in a family; or the test that
-    corrects by itself.
-    """
+    """The test of a difference, and the correction for several tests in a family."""
 
     test: str
     correction: str | None
     family: Family = "all"
 
     def by(self, choice: Choice) -> Significance:
-        """The test and the correction by the chosen estimator, which may be no test, may correct by
-        itself or give no p-value.
+        """The test and the correction by the chosen estimator.
+
+        It may be no test, may correct by itself or give no p-value.
         """
         row = choice.estimator
         test = self.test if choice.is_test else row.name
@@ -205,23 +197,21 @@ class Significance:
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
         by_name: dict[str | None, Correction] = {name: name for name in CORRECTIONS}
-        return adjusted(
-            table, by_name.get(self.correction), [] if self.family == "all" else ["metric"]
-        )
+        family = [] if self.family == "all" else ["metric"]
+        return adjusted(table, by_name.get(self.correction), family)
 
 
 def adjusted(
     table: pl.DataFrame, correction: Correction | None, family: Sequence[str]
 ) -> pl.DataFrame:
-    """The table with its p-values corrected; those of a family have the same values in the columns
-    `family`.
-    """
-    p = np.full(table.height, np.nan)
-    for rows in in_slices(table.with_row_index("#row"), family).values():
-        p[rows["#row"].to_numpy()] = stats.adjust(
-            rows["p_value"].fill_null(np.nan).to_numpy(), correction
-        )
-    return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
+    """The table with corrected p-values; a family is equal in the columns `family`."""
+    p_adjusted = np.full(table.height, np.nan)
+    families = in_slices(table.with_row_index("#row"), family)
+    for rows in families.values():
+        at = rows["#row"].to_numpy()
+        p = rows["p_value"].fill_null(np.nan).to_numpy()
+        p_adjusted[at] = stats.adjust(p, correction)
+    return table.with_columns(pl.Series("p_adjusted", p_adjusted).fill_nan(None))
 
 
 @verb(gives="whole", among=COMPARED, watched=True, by_parts=True, usual={"resamples": 10_000})
@@ -265,15 +255,14 @@ def compare(
         six queries or more differ from the commonest difference, and elsewhere the interval
         ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of
         the differences: in all ways if at most sixteen queries differ, else at random, with p = (b
-        + 1) / (resamples + 1), so never
-        0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples Student's statistic. ``"tukey"``
-          is the randomised
-        honestly significant difference, whose p-values and intervals hold for all pairs of a metric
-        and slice at once; it takes only the queries where all runs have a value. ``"bayes"`` is the
-        Bayesian signed-rank test of baycomp, which gives probabilities that a run is better,
-        equivalent and worse in place of p-values. ``"sequential"`` may be read at every look while
-        queries come in: its intervals (confidence sequences) and p-values hold at all looks at
-        once, and only shrink; metrics need bounds.
+        + 1) / (resamples + 1), so never 0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples
+        Student's statistic. ``"tukey"`` is the randomised honestly significant difference, whose
+        p-values and intervals hold for all pairs of a metric and slice at once; it takes only the
+        queries where all runs have a value. ``"bayes"`` is the Bayesian signed-rank test of
+        baycomp, which gives probabilities that a run is better, equivalent and worse in place of
+        p-values. ``"sequential"`` may be read at every look while queries come in: its intervals
+        (confidence sequences) and p-values hold at all looks at once, and only shrink; metrics need
+        bounds.
     correction
         The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm,
         ``"bh"`` and ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all
@@ -365,12 +354,13 @@ def compare(
     from 0. As all six differ by the same, the default would take the bounded estimator.
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
-    ...     "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6,
+    ...     "label": [1] * 6 + [0] * 6, "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
     >>> table = df.rank.compare("rr", runs=["old", "new"], test="permutation").table
     >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
     (0.5, 0.03125, 6)
-    >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
+    >>> table = df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table
+    >>> table["p_better"].item() > 0.99
     True
     """
     known = Help(model_labels, adjust, adjust_mean).checked(names_of(shared.get("by")))
@@ -390,19 +380,14 @@ def compare(
     design = Design.of(shared, baseline, known)
     of_interval = interval if estimator.takes("interval") else estimator.name
     resampling = Resampling.of(shared, of_interval)
-    calls = averaged(
-        metrics,
-        "compare('ndcg@10', runs=['bm25', 'ltr'])",
-        table.setup,
-        weighs=estimator.takes("weights"),
-    )
+    example = "compare('ndcg@10', runs=['bm25', 'ltr'])"
+    calls = averaged(metrics, example, table.setup, weighs=estimator.takes("weights"))
     choice.refuse_metrics(calls)
     looks = Looks.of(estimator, ci, planned, look).checked(calls, correction)
-    own = {"rope": rope} if estimator.takes("rope") else {}
-    options = {**own, **looks.options, "interval": interval, "adjust_mean": adjust_mean}
-    found, figures = compared(
-        table, calls, design, Estimation(estimator, resampling, options), looks
-    )
+    of_bayes = {"rope": rope} if estimator.takes("rope") else {}
+    options = {**of_bayes, **looks.options, "interval": interval, "adjust_mean": adjust_mean}
+    estimation = Estimation(estimator, resampling, options)
+    values, figures = compared(table, calls, design, estimation, looks)
     significance = Significance(test, correction, family).by(choice)
     figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
@@ -411,34 +396,33 @@ def compare(
         calls,
         design.settings,
         asdict(significance),
-        own,
-        looks.settings(found, figures),
+        of_bayes,
+        looks.settings(values, figures),
         asdict(resampling) | {"interval": interval},
-        found.settings,
-        runs=found.runs,
+        values.settings,
+        runs=values.runs,
         enumerated=int(figures["#exact"].sum()),
     )
     figures = figures.drop(HIDDEN)
-    delta, ranks = deltas(found, design), ranks_of(found, figures, design, resampling)
+    ranks = ranks_of(values, figures, design, resampling)
     return Comparison(
         table.give(figures),
-        table.give(found.long()),
-        table.give(delta),
+        table.give(values.long()),
+        table.give(deltas(values, design)),
         table.give(ranks),
         settings,
     )
 
 
-def deltas(found: PairedValues, design: Design) -> pl.DataFrame:
+def deltas(values: PairedValues, design: Design) -> pl.DataFrame:
     """The differences of each pair of runs, query by query."""
-    every = np.arange(len(found.queries))
-    return pl.concat(
-        found.rows(
-            {"baseline": found.runs[a], "run": found.runs[b]},
-            differences(*found.sides([(a, b)], every)),
-        )
-        for a, b in design.pairs(found.runs)
-    )
+    every_query = np.arange(len(values.queries))
+    tables = []
+    for first, second in design.pairs(values.runs):
+        sides = values.sides([(first, second)], every_query)
+        names = {"baseline": values.runs[first], "run": values.runs[second]}
+        tables.append(values.rows(names, differences(*sides)))
+    return pl.concat(tables)
 
 
 def compared(
@@ -446,26 +430,29 @@ def compared(
 ) -> tuple[PairedValues, pl.DataFrame]:
     """The runs' values, and a row per metric, slice and pair of runs, with the columns `HIDDEN`."""
     clusters = OF_CLUSTERS if design.cluster is not None else {}
-    schema = {**TABLE, **clusters, **estimation.estimator.columns, **HIDDEN}
-    refuse_names([*schema], design.by, "by")
-    found = looks.arranged(paired_values(table, calls, design, sized=True), table)
-    pairs = design.pairs(found.runs)
-    tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]
+    dtypes = {**TABLE, **clusters, **estimation.estimator.columns, **HIDDEN}
+    refuse_names([*dtypes], design.by, "by")
+    values = paired_values(table, calls, design, sized=True)
+    values = looks.arranged(values, table)
+    pairs = design.pairs(values.runs)
+    no_figures = pl.DataFrame(schema=dtypes)
+    tables = [pl.DataFrame([*values.of_slices([]), *no_figures])]
     with Progress("comparing runs", estimation.resampling.progress) as progress:
-        for rows in found.slices:
-            figures = of_slice(SliceOfPairs.of(found, rows, pairs), estimation, progress)
+        for rows in values.slices:
+            part = SliceOfPairs.of(values, rows, pairs)
+            figures = of_slice(part, estimation, progress)
             warn_of_drift(figures)
-            where = found.of_slices(rows[:1].tolist() * figures.height)
+            where = values.of_slices(rows[:1].tolist() * figures.height)
             tables.append(pl.DataFrame([*where, *figures]))
-    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return found, pl.concat(tables).sort(by_metric, maintain_order=True)
+    return values, in_order_of(calls, pl.concat(tables))
 
 
 def compared_values(
-    found: PairedValues, rows: Integers, pairs: Pairs, estimation: Estimation, progress: Progress
+    values: PairedValues, rows: Integers, pairs: Pairs, estimation: Estimation, progress: Progress
 ) -> pl.DataFrame:
     """The figures of a slice, by metric and then pair of runs."""
-    return of_slice(SliceOfPairs.of(found, rows, pairs), estimation, progress).drop(HIDDEN)
+    part = SliceOfPairs.of(values, rows, pairs)
+    return of_slice(part, estimation, progress).drop(HIDDEN)
 
 
 def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> pl.DataFrame:
@@ -473,54 +460,50 @@ def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> 
     part.refuse_unfit_judgments()
     sample = part.sample(estimation.estimator.needs)
     estimate = estimation.of(sample, progress)
-    figures = {
-        **names_of_pairs(part),
-        **means_and_intervals(part, estimate, estimation),
-        **counts(part),
-        **(
-            {"n_clusters": (~np.isnan(sample.values)).sum(axis=0)}
-            if CLUSTER in part.found.queries
-            else {}
-        ),
-        **{name: estimate.more[name] for name in estimation.estimator.columns},
-        **hidden(part, estimate),
-    }
+    figures = names_of_pairs(part)
+    figures |= means_and_intervals(part, estimate, estimation)
+    figures |= counts(part)
+    if CLUSTER in part.paired.queries:
+        figures["n_clusters"] = (~np.isnan(sample.values)).sum(axis=0)
+    further = estimation.estimator.columns
+    figures |= {name: estimate.more[name] for name in further}
+    figures |= hidden(part, estimate)
+    dtypes = {**TABLE, **OF_CLUSTERS, **further, **HIDDEN}
     table = pl.DataFrame(figures).with_columns(cs.float().fill_nan(None))
-    dtypes = {**TABLE, **OF_CLUSTERS, **estimation.estimator.columns, **HIDDEN}
     return table.cast({name: dtypes[name] for name in table.columns})
 
 
 def names_of_pairs(part: SliceOfPairs) -> dict[str, Any]:
     """The metric, the baseline and the run of each column."""
-    runs, times = part.found.runs, len(part.found.calls)
+    runs = part.paired.runs
+    n_metrics = len(part.paired.calls)
     return {
         "metric": [call.text for call in part.calls],
-        "baseline": [runs[first] for first, _ in part.pairs] * times,
-        "run": [runs[second] for _, second in part.pairs] * times,
+        "baseline": [runs[first] for first, _ in part.pairs] * n_metrics,
+        "run": [runs[second] for _, second in part.pairs] * n_metrics,
     }
 
 
 def means_and_intervals(
     part: SliceOfPairs, estimate: Estimate, estimation: Estimation
 ) -> dict[str, Any]:
-    """The means of both sides, their difference, its interval, p and effect size, on the metrics'
-    own scales.
-    """
+    """Means, difference, interval, p and effect size, on the metrics' own scales."""
     calls = part.calls
-    mean_a, mean_b = (estimation.mean(side) for side in (part.first, part.second))
     of_both = np.array([call.of_pairs for call in calls])
-    geometric = np.array([Mean.of(call).is_geometric for call in calls])
-    on_scale = (estimate.value, estimate.low, estimate.high)
-    difference, low, high = (
-        np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale
-    )
+    is_geometric = np.array([Mean.of(call).is_geometric for call in calls])
+    mean_a = estimation.mean(part.first)
+    mean_b = estimation.mean(part.second)
+
+    def on_own_scale(x: Floats) -> Floats:
+        return np.where(is_geometric, difference_of_logarithms(x, mean_a, mean_b), x)
+
     effect = over(estimate.value, spreads(part.tested, part.weights))
     return {
         "baseline_mean": np.where(of_both, np.nan, unscaled(mean_a, calls)),
         "mean": np.where(of_both, np.nan, unscaled(mean_b, calls)),
-        "difference": difference,
-        "ci_low": low,
-        "ci_high": high,
+        "difference": on_own_scale(estimate.value),
+        "ci_low": on_own_scale(estimate.low),
+        "ci_high": on_own_scale(estimate.high),
         "interval": pl.Series([*estimate.kinds], dtype=pl.String),
         "p_value": estimate.p,
         "p_adjusted": estimate.p,
@@ -529,15 +512,13 @@ def means_and_intervals(
 
 
 def counts(part: SliceOfPairs) -> dict[str, Any]:
-    """On how many queries the run is better, equal and worse, and how many queries have a
-    difference.
-    """
-    better = part.changes * [1 if call.higher_is_better else -1 for call in part.calls]
+    """On how many queries the run is better, equal and worse, and of how many."""
+    better_by = part.changes * directions(part.calls)
     return {
-        "wins": (better > 0).sum(axis=0),
-        "ties": (better == 0).sum(axis=0),
-        "losses": (better < 0).sum(axis=0),
-        "n_queries": (~np.isnan(better)).sum(axis=0),
+        "wins": (better_by > 0).sum(axis=0),
+        "ties": (better_by == 0).sum(axis=0),
+        "losses": (better_by < 0).sum(axis=0),
+        "n_queries": (~np.isnan(better_by)).sum(axis=0),
     }
 
 

@@ -71,8 +71,9 @@ class Estimation:
 
     def of(self, sample: Sample, step: Progress) -> Estimate:
         """The estimate of each column."""
-        ci, resamples, seed = self.resampling.ci, self.resampling.resamples, self.resampling.seed
-        return self.estimator(sample, ci, resamples=resamples, seed=seed, step=step, **self.options)
+        how = self.resampling
+        draws = {"resamples": how.resamples, "seed": how.seed, "step": step}
+        return self.estimator(sample, how.ci, **draws, **self.options)
 
     def mean(self, sample: Sample) -> Floats:
         """The mean of each column alone."""
@@ -80,8 +81,9 @@ class Estimation:
         return self.estimator.mean(sample, **options)
 
     def enough(self, share: float, ci: float) -> int:
-        """After how many queries without a change a bound rules out the loss of a share of the
-        values' range.
+        """After how many queries without a change a bound rules out a loss.
+
+        The loss is a share of the values' range.
         """
         options = self.estimator.own(self.estimator.enough, self.options)
         return self.estimator.enough(share, ci, **options)
@@ -107,25 +109,36 @@ class Choice:
 
     @classmethod
     def of_test(cls, test: Test, interval: OfDifferences, known: Help) -> Choice:
-        """The choice of a comparison: the estimator for what is known of the queries, else the
-        test, else the interval.
+        """The choice of a comparison.
+
+        It is the estimator for what is known of the queries, else the test, else the interval.
         """
+        name: str = test
+        asked_by: Text = option(test=test)
         if known.estimator is not None:
-            return cls(ESTIMATORS[known.estimator], known.given, OF_TESTS)
-        if test == "auto" and interval != "auto":
-            return cls(ESTIMATORS[interval], option(interval=interval), OF_TESTS)
-        return cls(ESTIMATORS[test], option(test=test), OF_TESTS)
+            name = known.estimator
+            asked_by = known.given
+        elif test == "auto" and interval != "auto":
+            name = interval
+            asked_by = option(interval=interval)
+        return cls(ESTIMATORS[name], asked_by, OF_TESTS)
 
     @classmethod
     def of_bound(cls, interval: Bound, looks: Looks, known: Help) -> Choice:
-        """The choice of a gate: the estimator for what is known of the queries, else that of
-        several looks, else the interval.
+        """The choice of a gate.
+
+        It is the estimator for what is known of the queries, else that of several looks, else the
+        interval.
         """
+        name: str = interval
+        asked_by: Text = option(interval=interval)
         if known.estimator is not None:
-            return cls(ESTIMATORS[known.estimator], known.given, OF_GATES)
-        if looks.estimator is not None:
-            return cls(ESTIMATORS[looks.estimator], "a sequential gate", OF_GATES)
-        return cls(ESTIMATORS[interval], option(interval=interval), OF_GATES)
+            name = known.estimator
+            asked_by = known.given
+        elif looks.estimator is not None:
+            name = looks.estimator
+            asked_by = "a sequential gate"
+        return cls(ESTIMATORS[name], asked_by, OF_GATES)
 
     @property
     def is_test(self) -> bool:
@@ -133,8 +146,9 @@ class Choice:
         return all(self.estimator is not row for row, _ in OF_KNOWN)
 
     def checked(self, ci: float | None = 0.95, **options: tuple[object, object]) -> Choice:
-        """The same choice; refuse options that the estimator does not take. Each option comes with
-        its value and its default.
+        """The same choice; refuse options that the estimator does not take.
+
+        Each option comes with its value and its default.
         """
         self.estimator.refuse_others(self.asked_by, options, self.ways)
         if ci is None and "confidence" in self.estimator.needs:

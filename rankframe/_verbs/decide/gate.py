@@ -1,6 +1,4 @@
-"""Whether runs may replace a baseline: budgets per metric and slice, a verdict, and the queries
-that moved most.
-"""
+"""Whether runs may replace a baseline: budgets, a verdict, and the queries that moved most."""
 
 from __future__ import annotations
 
@@ -60,7 +58,10 @@ R_co = TypeVar("R_co", covariant=True)
 Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
-PASSED, FAILED, TOO_FEW, NOT_SHOWN = "passed", "failed", "too few queries", "not shown"
+PASSED = "passed"
+FAILED = "failed"
+TOO_FEW = "too few queries"
+NOT_SHOWN = "not shown"
 COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 
@@ -112,34 +113,18 @@ class Verdict(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many rows pass, and a line for each."""
         lines = self.lines()
-        counted = [] if len(lines) == 1 else [passing(records(self.table))]
-        return [*counted, *lines, *unequal(self.settings), *price(self.settings)]
+        total = [] if len(lines) == 1 else [passing(records(self.table))]
+        return [*total, *lines, *unequal(self.settings), *price(self.settings)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures: rows that did not pass come first."""
         rows = sorted(records(self.table), key=lambda row: bool(row["passed"]))
         names = (*self.settings["by"], "metric", "run", "baseline")
-        body = []
-        for row in rows[:most]:
-            verdict = Cell(row["verdict"], best=not row["passed"])
-            differences = (
-                "" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound")
-            )
-            sizes = [f"{row[name]:,}" for name in ("n_queries", *OF_CLUSTERS) if name in row]
-            needed = f"{row['queries_needed']:,}" if row["verdict"] == TOO_FEW else ""
-            judged = (*differences, f"{row['budget']:g}", *sizes, needed)
-            body.append(
-                (
-                    verdict,
-                    *named(row, *names),
-                    *numbers(row, "baseline_mean", "mean", digits=4),
-                    *map(Cell, judged),
-                )
-            )
-        units = (
-            ("queries", "clusters") if any("n_clusters" in row for row in rows) else ("queries",)
-        )
+        units = ["queries"]
+        if any("n_clusters" in row for row in rows):
+            units.append("clusters")
         figures = ("baseline mean", "mean", "difference", "at worst", "budget", *units, "needed")
+        body = [_cells(row, names) for row in rows[:most]]
         note = (
             "At worst: the bound of the difference, mean less baseline mean, with "
             f"{100 * self.settings['confidence']:.6g}% confidence."
@@ -166,14 +151,35 @@ class Verdict(Result[R_co]):
         Examples
         --------
         >>> import polars as pl, rankframe as rf
-        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
-        >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"),
+        ...     "label": [1, 0, 1, 0], "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
         >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
-        >>> print(*verdict.lines("github"), sep="\n")
-        ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
+        >>> print(verdict.lines("github")[0].replace(", ", ",\n"))
+        ::error title=rr of new::-0.2500 against old,
+        too few queries to tell: 2,
+        and a budget of 0.2 takes 14 or more
         """
         check("format", format, Style)
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
+
+
+def _cells(row: Record, names: Sequence[str]) -> tuple[Cell, ...]:
+    """A row of a verdict as people read it."""
+    changes = [_signed(row[name]) for name in ("difference", "bound")]
+    sizes = [f"{row[name]:,}" for name in ("n_queries", *OF_CLUSTERS) if name in row]
+    needed = f"{row['queries_needed']:,}" if row["verdict"] == TOO_FEW else ""
+    judged = (*changes, f"{row['budget']:g}", *sizes, needed)
+    return (
+        Cell(row["verdict"], best=not row["passed"]),
+        *named(row, *names),
+        *numbers(row, "baseline_mean", "mean", digits=4),
+        *map(Cell, judged),
+    )
+
+
+def _signed(x: float | None, nothing: str = "") -> str:
+    """A difference with its sign; `nothing` where it is unknown."""
+    return nothing if x is None else f"{x:+.4f}"
 
 
 @verb(gives="whole", watched=True, refuses=True, by_parts=True, usual={"resamples": 10_000})
@@ -257,15 +263,16 @@ def gate(
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
     ...     "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
     >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
-    >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
+    >>> failed = verdict.failures
+    >>> bool(verdict), failed["verdict"].to_list(), failed["queries_needed"].to_list()
     (False, ['too few queries'], [14])
 
     On each of thirty queries, the new run ranks the relevant document first and the old run ranks
     it second of three:
 
     >>> label, old, new = (x * 30 for x in ([1, 0, 0], [2, 3, 1], [3, 2, 1]))
-    >>> df = pl.DataFrame({"query_id": [q for q in range(30) for _ in "abc"], "doc_id": list("abc") * 30, "label": label,
-    ...     "old": old, "new": new})
+    >>> df = pl.DataFrame({"query_id": [q for q in range(30) for _ in "abc"],
+    ...     "doc_id": list("abc") * 30, "label": label, "old": old, "new": new})
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
@@ -280,12 +287,12 @@ def gate(
         adjust_mean=(adjust_mean, None),
     )
     estimator = choice.estimator
-    setup = table.setup
     design = Design.of(shared, baseline, known)
-    resampling = Resampling.of(shared, estimator.name, 2 * confidence - 1)
+    ci = 2 * confidence - 1
+    resampling = Resampling.of(shared, estimator.name, ci)
     if design.baseline is None:
         design = replace(design, baseline=_first(design.runs))
-    budget_of = budgets_of(budgets, margin, setup)
+    budget_of = budgets_of(budgets, margin, table.setup)
     calls = list(budget_of)
     choice.refuse_metrics(calls)
     if "limits" in estimator.needs:
@@ -294,17 +301,11 @@ def gate(
     looks = looks.checked(calls)
     options = {**looks.options, "single": interval, "adjust_mean": adjust_mean}
     estimation = Estimation(estimator, resampling, options)
-    found, figures = compared(table, calls, design, estimation, looks)
-    of_looks = looks.settings(found, figures)
-    figures = judged(
-        figures,
-        budget_of,
-        needed_of(budget_of, found, estimation, confidence),
-        design.by,
-        estimator,
-    )
+    values, compared_runs = compared(table, calls, design, estimation, looks)
+    needed = needed_of(budget_of, values, estimation, ci)
+    figures = judged(compared_runs, budget_of, needed, design.by, estimator)
     failures = figures.filter(~pl.col("passed"))
-    moved = _moved(table, found, design, calls, most_moved)
+    moved = _moved(table, values, design, calls, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
     of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
     settings = settings_of(
@@ -313,19 +314,18 @@ def gate(
         {"budgets": budget_by_text, "confidence": confidence},
         design.settings,
         of_interval | {"interval": interval},
-        of_looks,
-        found.settings,
-        runs=found.runs,
+        looks.settings(values, compared_runs),
+        values.settings,
+        runs=values.runs,
     )
-    kept = looks.kept(found)
-    state = None if kept is None else table.give(kept)
+    state = looks.state_after(values)
     return Verdict(
         failures.is_empty(),
         table.give(figures),
         table.give(failures),
         table.give(moved),
         settings,
-        state,
+        None if state is None else table.give(state),
     )
 
 
@@ -333,31 +333,31 @@ def refuse_unbounded(calls: Sequence[Call], interval: str) -> None:
     """Refuse a value without bounds, within which the interval is valid."""
     for call in calls:
         if not call.of_ranking and None in call.bounds:
-            raise InvalidOption(
-                f"{call.text} has no bounds, within which ",
-                option(interval=interval),
-                " is valid for any losses; give them",
-                Code(
-                    "rf.value('latency', bounds=(0, 10))",
-                    command="value:latency(bounds=[0,10])",
-                    phrase=", as {}",
-                ),
+            with_bounds = Code(
+                "rf.value('latency', bounds=(0, 10))",
+                command="value:latency(bounds=[0,10])",
+                phrase=", as {}",
             )
+            lacks = f"{call.text} has no bounds, within which "
+            takes = " is valid for any losses; give them"
+            raise InvalidOption(lacks, option(interval=interval), takes, with_bounds)
 
 
 def needed_of(
-    budget_of: Mapping[Call, float], found: PairedValues, estimation: Estimation, confidence: float
+    budget_of: Mapping[Call, float], values: PairedValues, estimation: Estimation, ci: float
 ) -> list[int]:
     """The fewest queries with which a run that changes nothing passes, for each metric.
 
     A run that loses the span of the metric's values on a share budget / span of all queries lowers
     the mean by the budget.
     """
-    low, high, _ = limits(found.values, found.calls)
+    within = limits(values.values, values.calls)
+    spans = (within.greatest - within.least).tolist()
     needed = []
-    for (call, budget), span in zip(budget_of.items(), (high - low).tolist(), strict=True):
+    for (call, budget), span in zip(budget_of.items(), spans, strict=True):
         by_share = span > 0 and not Mean.of(call).is_geometric
-        needed.append(estimation.enough(budget / span if by_share else 1.0, 2 * confidence - 1))
+        share = budget / span if by_share else 1.0
+        needed.append(estimation.enough(share, ci))
     return needed
 
 
@@ -368,46 +368,41 @@ def judged(
     by: Sequence[str],
     estimator: Estimator,
 ) -> pl.DataFrame:
-    """The verdict of each row of a comparison: its bound is the end of the interval to the worse
-    side.
+    """The verdict of each row of a comparison.
 
-    Where there may be later looks, only a run that is beyond its budget even at best failed.
+    Its bound is the end of the interval to the worse side. Where there may be later looks, only a
+    run that is beyond its budget even at best failed.
     """
-    of_metrics = {
-        "metric": [call.text for call in budget_of],
-        "#higher": [call.higher_is_better for call in budget_of],
-    }
-    of_metrics |= {
-        "#budget": [float(budget) for budget in budget_of.values()],
-        "#needed": [*needed],
-    }
-    figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
-    higher, allowed, takes = pl.col("#higher"), pl.col("#budget"), pl.col("#needed").cast(pl.Int64)
-    worst = pl.when(higher).then("ci_low").otherwise("ci_high")
-    within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
-    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
-    n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
+    of_metrics = pl.DataFrame(
+        {
+            "metric": [call.text for call in budget_of],
+            "#higher": [call.higher_is_better for call in budget_of],
+            "budget": [float(budget) for budget in budget_of.values()],
+            "queries_needed": pl.Series([*needed], dtype=pl.Int64),
+        }
+    )
+    figures = figures.join(of_metrics, on="metric", how="left", maintain_order="left")
+    higher = pl.col("#higher")
+    budget = pl.col("budget")
+    needed_by_metric = pl.col("queries_needed")
+    bound = pl.when(higher).then("ci_low").otherwise("ci_high")
+    loss_at_worst = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high")
+    loss_at_best = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low")
+    change = pl.col("difference")
+    is_gain = pl.when(higher).then(change >= 0).otherwise(change <= 0).fill_null(False)
     may_grow = pl.lit(estimator.takes("look"))
-    few = may_grow | (pl.col("#number") < takes)
-    enough = pl.lit(estimator.holds_for_few) | ~few
-    passed = (within & enough).fill_null(False)
-    gains = (
-        pl.when(higher)
-        .then(pl.col("difference") >= 0)
-        .otherwise(pl.col("difference") <= 0)
-        .fill_null(False)
-    )
-    missed = pl.when(gains).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(FAILED))
-    verdict = (
-        pl.when(passed)
-        .then(pl.lit(PASSED))
-        .when(~few | beyond)
-        .then(missed)
-        .otherwise(pl.lit(TOO_FEW))
-    )
-    columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
+    is_few = may_grow | (pl.col("#number") < needed_by_metric)
+    is_enough = pl.lit(estimator.holds_for_few) | ~is_few
+    passed = ((loss_at_worst <= budget) & is_enough).fill_null(False)
+    missed = pl.when(is_gain).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(FAILED))
+    is_decided = ~is_few | (loss_at_best > budget)
+    not_passed = pl.when(is_decided).then(missed).otherwise(pl.lit(TOO_FEW))
+    verdict = pl.when(passed).then(pl.lit(PASSED)).otherwise(not_passed)
+    n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
+    columns = (bound, budget, verdict, passed, n, needed_by_metric)
+    named_columns = dict(zip(JUDGED, columns, strict=True))
     clusters = [name for name in OF_CLUSTERS if name in figures.columns]
-    return figures.select(*by, *COMPARED, **columns).hstack(figures.select(clusters))
+    return figures.select(*by, *COMPARED, **named_columns).hstack(figures.select(clusters))
 
 
 def budgets_of(
@@ -416,37 +411,42 @@ def budgets_of(
     setup: Setup | None = None,
 ) -> dict[Call, float]:
     """The budget of each metric."""
-    found: dict[Call, float] = {}
-    each = [
-        pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])
-    ]
-    for metric, budget in each:
-        if not (is_number(budget) and 0 <= budget < float("inf")):
-            lacks = (
-                f"{metric!r} has no budget"
-                if budget is None
-                else f"the budget of {metric!r} is {budget!r}"
-            )
-            raise InvalidOption(
-                f"{lacks}; give how much worse its mean may be",
-                Code(f"df.rank.{EXAMPLE}", phrase=", as {}", command="--budget ndcg@10=0.01"),
-            )
+    pairs: list[tuple[Request, float | None]] = []
+    for of_metrics in given:
+        if isinstance(of_metrics, Mapping):
+            pairs += of_metrics.items()
+        else:
+            pairs.append((of_metrics, margin))
+    if not pairs:
+        # No metric at all is refused with an example of the call.
+        averaged([], EXAMPLE)
+    budget_of: dict[Call, float] = {}
+    for metric, budget in pairs:
+        if budget is None or not (is_number(budget) and 0 <= budget < float("inf")):
+            raise _no_budget(metric, budget)
         for call in averaged([metric], EXAMPLE, setup, weighs=True):
-            if call in found:
+            if call in budget_of:
                 raise InvalidOption(
                     f"{metric!r} has two budgets, as {call.text!r} was given before; give "
                     "each metric one"
                 )
             _compare_with_range(call, budget)
-            found[call] = budget
-    if not found:
-        averaged([], EXAMPLE)  # refuses it
-    return found
+            budget_of[call] = budget
+    return budget_of
+
+
+def _no_budget(metric: Request, budget: object) -> InvalidOption:
+    lacks = f"the budget of {metric!r} is {budget!r}"
+    if budget is None:
+        lacks = f"{metric!r} has no budget"
+    example = Code(f"df.rank.{EXAMPLE}", phrase=", as {}", command="--budget ndcg@10=0.01")
+    return InvalidOption(f"{lacks}; give how much worse its mean may be", example)
 
 
 def _compare_with_range(call: Call, budget: float) -> None:
-    """Refuse a budget that no loss exceeds, and warn of one that few do: most often a share given
-    in percent.
+    """Refuse a budget that no loss exceeds, and warn of one that few do.
+
+    Most often it is a share given in percent.
     """
     least, greatest = call.bounds
     if least is None or greatest is None:
@@ -456,7 +456,8 @@ def _compare_with_range(call: Call, budget: float) -> None:
                 f"{GREATEST:g}"
             )
         return
-    span, percent = greatest - least, f"; {budget:g}% is {budget / 100:g}"
+    span = greatest - least
+    percent = f"; {budget:g}% is {budget / 100:g}"
     if budget >= span:
         raise InvalidOption(
             f"a budget of {budget:g} allows any loss, as {call.text} goes from {least:g} to "
@@ -471,114 +472,146 @@ def _compare_with_range(call: Call, budget: float) -> None:
 
 def _first(runs: Runs) -> str:
     """The default baseline: the run that the others may replace."""
-    if named := [*runs.scores, *runs.tables]:
-        return named[0]
+    for name in (*runs.scores, *runs.tables):
+        return name
     why = " without a baseline, the run that the others may replace: write "
     raise InvalidOption(option(run=runs.column), why, option(baseline="base"))
 
 
 MOVED = {
-    "baseline_rank": pl.UInt32, "rank": pl.UInt32, "baseline_contribution": pl.Float64, "contribution": pl.Float64,
+    "baseline_rank": pl.UInt32, "rank": pl.UInt32,
+    "baseline_contribution": pl.Float64, "contribution": pl.Float64,
 }  # fmt: skip
 
 
 def _moved(
-    table: Table[Any], found: PairedValues, design: Design, calls: Sequence[Call], most: int
+    table: Table[Any], values: PairedValues, design: Design, calls: Sequence[Call], most: int
 ) -> pl.DataFrame:
     """The queries that moved most, with the contributions of their documents in both runs."""
-    setup, pairs = table.setup, design.pairs(found.runs)
-    moved = [[_most_moved(found, i, pair, most) for pair in pairs] for i in range(len(found.calls))]
-    every = pl.concat(queries.select(found.query) for of_pairs in moved for queries in of_pairs)
-    table = rows_of_queries(table, design.runs, found.calls, every.unique(maintain_order=True))
-    frame = with_labels(design.marked(table.rows, setup, calls)[0], setup, calls)
-    doc, label = setup.roles.doc_in(frame.columns), setup.roles.label
-    own: dict[str, Any] = {name: frame.schema[name] for name in (doc, label) if name is not None}
-    refuse_names(["difference", *MOVED], [*found.query, *design.by, *own], "the table")
-    nothing = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in {**own, **MOVED}.items()]
-    parts = []
-    for call, of_pairs in zip(found.calls, moved, strict=True):
-        documents = dict[int, pl.DataFrame]()
+    pairs = design.pairs(values.runs)
+    moved = {
+        (call, pair): _most_moved(values, i, pair, most)
+        for i, call in enumerate(values.calls)
+        for pair in pairs
+    }
+    ids = pl.concat(queries.select(values.query) for queries in moved.values())
+    part = rows_of_queries(table, design.runs, values.calls, ids.unique(maintain_order=True))
+    setup = table.setup
+    marked, _ = design.marked(part.rows, setup, calls)
+    frame = with_labels(marked, setup, calls)
+    roles = setup.roles
+    doc = roles.doc_in(frame.columns)
+    of_document = {name: frame.schema[name] for name in (doc, roles.label) if name is not None}
+    added: dict[str, Any] = {**of_document, **MOVED}
+    refuse_names(["difference", *MOVED], [*values.query, *design.by, *of_document], "the table")
+    nothing = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in added.items()]
+    tables = []
+    for call in values.calls:
+        documents = {}
         if doc is not None and call.of_ranking:
-            with suppress(InvalidOption):  # the metric is no sum over documents
-                for which in {run for pair in pairs for run in pair}:
-                    run = found.runs[which]
-                    documents[which] = explained(
-                        frame, setup, design.runs, run, call, whole=table.whole
-                    )
-        for (a, b), queries in zip(pairs, of_pairs, strict=True):
+            of_setup = replace(part, setup=setup)
+            documents = _explained_runs(frame, of_setup, design, values, call)
+        for pair in pairs:
+            queries = moved[call, pair]
             if documents:
-                key = [*found.query, str(doc)]
-                parts.append(
-                    _with_documents(queries, found.query, key, label, documents[a], documents[b])
-                )
+                a, b = pair
+                key = [*values.query, str(doc)]
+                queries = _with_documents(queries, key, roles.label, documents[a], documents[b])
             else:
-                parts.append(queries.with_columns(nothing))
-    return pl.concat(parts)
+                queries = queries.with_columns(nothing)
+            tables.append(queries)
+    return pl.concat(tables)
 
 
-def _most_moved(found: PairedValues, metric: int, pair: tuple[int, int], most: int) -> pl.DataFrame:
+def _explained_runs(
+    frame: pl.DataFrame, table: Table[Any], design: Design, values: PairedValues, call: Call
+) -> dict[int, pl.DataFrame]:
+    """What each document contributes, by the number of the compared run.
+
+    It is empty if the metric is no sum over documents.
+    """
+    documents = {}
+    numbers = {number for pair in design.pairs(values.runs) for number in pair}
+    with suppress(InvalidOption):
+        for number in numbers:
+            run = values.runs[number]
+            documents[number] = explained(
+                frame, table.setup, design.runs, run, call, whole=table.whole
+            )
+    return documents
+
+
+def _most_moved(
+    values: PairedValues, metric: int, pair: tuple[int, int], most: int
+) -> pl.DataFrame:
     """The queries whose values of a metric moved most between two runs, with the difference."""
-    (a, b), call = pair, found.calls[metric]
-    d = differences(found.values[a][:, [metric]], found.values[b][:, [metric]])
-    names = {"metric": call.text, "baseline": found.runs[a], "run": found.runs[b]}
-    queries = replace(found, calls=[call]).rows(names, d).rename({call.text: "difference"})
-    queries = queries.filter(pl.col("difference") != 0).sort(found.query)
-    return queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
+    a, b = pair
+    call = values.calls[metric]
+    of_metric = values.values[:, :, [metric]]
+    changes = differences(of_metric[a], of_metric[b])
+    names = {"metric": call.text, "baseline": values.runs[a], "run": values.runs[b]}
+    queries = replace(values, calls=[call]).rows(names, changes)
+    queries = queries.rename({call.text: "difference"})
+    change = pl.col("difference")
+    queries = queries.filter(change != 0).sort(values.query)
+    return queries.sort(change.abs(), descending=True, maintain_order=True).head(most)
 
 
 def _with_documents(
-    queries: pl.DataFrame,
-    query: list[str],
-    key: list[str],
-    label: str,
-    before: pl.DataFrame,
-    after: pl.DataFrame,
+    queries: pl.DataFrame, key: list[str], label: str, before: pl.DataFrame, after: pl.DataFrame
 ) -> pl.DataFrame:
-    """The queries, with a row per document whose contribution differs between the two runs; at
-    least one row each.
+    """The queries with the documents whose contribution differs between two runs.
+
+    Each query has at least one row. `key` has the columns of the query, then the document.
     """
-    rank, other_rank, contribution, other = MOVED
-    before, after = (
-        x.join(queries, on=query, how="semi", nulls_equal=True).select(
-            *key, label, pl.col("rank").alias(at), pl.col(x.columns[-1]).alias(value)
-        )
-        for x, at, value in ((before, rank, contribution), (after, other_rank, other))
-    )
-    both = before.join(after, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
-    change = pl.col(other).fill_null(0) - pl.col(contribution).fill_null(0)
-    both = both.filter(change.abs() > stats.NOISE).sort(
-        pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True
-    )
-    both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
+    *query, doc = key
+    rank_before, rank_after, worth_before, worth_after = MOVED
+
+    def of_run(documents: pl.DataFrame, rank: str, worth: str) -> pl.DataFrame:
+        there = documents.join(queries, on=query, how="semi", nulls_equal=True)
+        worth_of_run = pl.col(documents.columns[-1]).alias(worth)
+        return there.select(*key, label, pl.col("rank").alias(rank), worth_of_run)
+
+    old = of_run(before, rank_before, worth_before)
+    new = of_run(after, rank_after, worth_after)
+    both = old.join(new, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
+    change = pl.col(worth_after).fill_null(0) - pl.col(worth_before).fill_null(0)
+    both = both.filter(change.abs() > stats.NOISE)
+    both = both.sort(pl.min_horizontal(rank_before, rank_after), doc, nulls_last=True)
+    either_label = pl.coalesce(label, f"{label}#after")
+    both = both.select(*key, either_label, *MOVED)
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
 
 
 def _line(row: Record, by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
-    where = "".join(f", {name} {name_of(row[name])}" for name in by)
-    title = f"{in_words(row['metric'])} of {row['run']}{where}"
-    difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
-    outcome, budget = f"{difference} against {row['baseline']}", f"budget of {row['budget']:g}"
-    unit, n = (
-        ("clusters", row["n_clusters"]) if "n_clusters" in row else ("queries", row["n_queries"])
-    )
+    slices = "".join(f", {name} {name_of(row[name])}" for name in by)
+    title = f"{in_words(row['metric'])} of {row['run']}{slices}"
+    outcome = _outcome(row)
+    passed = row["passed"]
+    if format == "github":
+        kind = "notice" if passed else "error"
+        return f"::{kind} title={_escaped(title, ':', ',')}::{_escaped(outcome)}"
+    verdict = row["verdict"] if passed else row["verdict"].upper()
+    return f"{verdict}: {title}: {outcome}"
+
+
+def _outcome(row: Record) -> str:
+    """The difference, its bound and the budget of a row of a verdict."""
+    difference = _signed(row["difference"], "no difference")
+    against = f"{difference} against {row['baseline']}"
+    budget = f"budget of {row['budget']:g}"
     at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
+    units = "clusters" if "n_clusters" in row else "queries"
+    n = row[f"n_{units}"]
+    needed = row["queries_needed"]
     if row["verdict"] == TOO_FEW:
-        takes = (
-            f"a {budget} takes {row['queries_needed']} or more"
-            if n < row["queries_needed"]
-            else at_worst
-        )
-        outcome = f"{outcome}, too few {unit} to tell: {n}, and {takes}"
-    elif row["verdict"] == NOT_SHOWN:
-        outcome = f"{outcome}, {at_worst}, beyond the {budget}: needs more {unit} than these {n}"
-    else:
-        kept = "within" if row["passed"] else "beyond"
-        outcome = f"{outcome}, {at_worst}, {kept} the {budget} ({n} {unit})"
-    if format == "text":
-        return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {outcome}"
-    kind = "notice" if row["passed"] else "error"
-    return f"::{kind} title={_escaped(title, ':', ',')}::{_escaped(outcome)}"
+        why = f"a {budget} takes {needed} or more" if n < needed else at_worst
+        return f"{against}, too few {units} to tell: {n}, and {why}"
+    if row["verdict"] == NOT_SHOWN:
+        return f"{against}, {at_worst}, beyond the {budget}: needs more {units} than these {n}"
+    side = "within" if row["passed"] else "beyond"
+    return f"{against}, {at_worst}, {side} the {budget} ({n} {units})"
 
 
 def _escaped(text: str, *further: str) -> str:
@@ -590,10 +623,8 @@ def _escaped(text: str, *further: str) -> str:
 
 def passing(rows: Sequence[Record]) -> str:
     """How many rows of a verdict pass, and how many have another verdict."""
-    counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
-    passed = len(rows) - counted.total()
-    others = "".join(f", {n:,} {verdict}" for verdict, n in counted.items())
-    return (
-        f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the "
-        f"budget{others}"
-    )
+    others = Counter(str(row["verdict"]) for row in rows if not row["passed"])
+    passed = len(rows) - others.total()
+    verdict = "NOT PASSED" if others else "passed"
+    further = "".join(f", {n:,} {name}" for name, n in others.items())
+    return f"{verdict}: {passed:,} of {len(rows):,} within the budget{further}"

@@ -12,6 +12,7 @@ import polars as pl
 from ... import stats
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged, refuse_geometric
+from ..._results.columns import schema
 from ..._results.grid import queries, queries_of
 from ..._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
 from ..._statistics.sample import Sample
@@ -30,7 +31,7 @@ from ..sample.resampling import Resampling
 from ..sample.slices import table_of
 from .compare import names_of_pairs
 from .estimation import Choice, Estimation
-from .slice_of_pairs import SliceOfPairs
+from .slice_of_pairs import SliceOfPairs, in_order_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -41,11 +42,11 @@ Effect: TypeAlias = Annotated[float, Range(above=0)]
 Chance: TypeAlias = Annotated[float, Range(above=0, below=1)]
 
 TABLE = {
-    "metric": pl.String, "baseline": pl.String, "run": pl.String, "std": pl.Float64, "difference": pl.Float64,
-    "n_queries": pl.UInt32, "power": pl.Float64, "queries_needed": pl.Int64,
-}  # fmt: skip
+    **schema("metric baseline run std difference n_queries power"),
+    "queries_needed": pl.Int64(),
+}
 
-SAVED = {"variance_saved": pl.Float64}
+SAVED = schema("variance_saved")
 """The column of an estimator that saves variance."""
 
 ALONE = Resampling(None, "t", 1, 0, progress=False)
@@ -56,9 +57,8 @@ def effects_of(difference: Effect | Sequence[Effect]) -> tuple[Effect, ...]:
     """The differences that an option names, one or several."""
     effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
     if not effects:
-        raise InvalidOption(
-            option(difference=[]), " names no difference; write one, as ", option(difference=0.01)
-        )
+        says = " names no difference; write one, as "
+        raise InvalidOption(option(difference=[]), says, option(difference=0.01))
     return effects
 
 
@@ -126,27 +126,25 @@ def power(
     """
     known = Help(adjust=adjust)
     choice = Choice.of_test("t", "auto", known).checked(cluster=(shared.get("cluster"), None))
-    estimation = Estimation(
-        choice.estimator, ALONE, {"adjust_mean": 0.0}
-    )  # any mean: the spread counts
+    # Any mean of the column does, as only the spread counts.
+    estimation = Estimation(choice.estimator, ALONE, {"adjust_mean": 0.0})
     design = Design.of(shared, baseline, known)
     effects = effects_of(difference)
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
     calls = refuse_geometric(averaged(metrics, example))
-    saved = {name: dtype for name, dtype in SAVED.items() if name in choice.estimator.columns}
-    schema = TABLE | saved
-    refuse_names([*schema], design.by, "by")
-    found = paired_values(table, calls, design)
-    tables = [table_of([], design.by, found.queries.schema, schema)]
-    for part in found.slices:
-        of_slice = SliceOfPairs.of(found, part, design.pairs(found.runs))
-        where = [x.item() for x in found.of_slices(part[:1].tolist())]
+    saves = "variance_saved" in choice.estimator.columns
+    dtypes = TABLE | SAVED if saves else TABLE
+    refuse_names([*dtypes], design.by, "by")
+    values = paired_values(table, calls, design)
+    rows: list[tuple[object, ...]] = []
+    for part in values.slices:
+        of_slice = SliceOfPairs.of(values, part, design.pairs(values.runs))
+        where = [ids.item() for ids in values.of_slices(part[:1].tolist())]
         for spread in Spread.of(of_slice, estimation):
-            also = [spread.saved for _ in saved]
-            rows = [(*where, *spread.row(effect, power, alpha), *also) for effect in effects]
-            tables.append(table_of(rows, design.by, found.queries.schema, schema))
-    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return pl.concat(tables).sort(by_metric, maintain_order=True)
+            saved = [spread.saved] if saves else []
+            rows += [(*where, *spread.row(effect, power, alpha), *saved) for effect in effects]
+    figures = table_of(rows, design.by, values.queries.schema, dtypes)
+    return in_order_of(calls, figures)
 
 
 @dataclass(frozen=True)
@@ -177,87 +175,80 @@ class Spread:
     def of(cls, part: SliceOfPairs, estimation: Estimation) -> list[Spread]:
         """The spreads of all metrics and pairs of runs."""
         sample = part.sample(estimation.estimator.needs)
-        more = estimation.of(sample, Progress("", False)).more
-        saved = more.get("variance_saved", np.zeros(sample.columns))
+        estimate = estimation.of(sample, Progress("", False))
+        saved = estimate.more.get("variance_saved", np.zeros(sample.columns))
         std = _unit_spreads(sample) * np.sqrt(1 - saved)
-        units = (~np.isnan(sample.values)).sum(axis=0)
-        queries = (~np.isnan(part.changes)).sum(axis=0)
+        n_units = (~np.isnan(sample.values)).sum(axis=0)
+        n_queries = (~np.isnan(part.changes)).sum(axis=0)
         names = pl.DataFrame(names_of_pairs(part)).rows()
-        known = pl.Series(saved).fill_nan(None)
-        figures = zip(
-            names, queries.tolist(), units.tolist(), std.tolist(), known.to_list(), strict=True
-        )
-        return [cls(*of_column) for of_column in figures]
+        known = pl.Series(saved).fill_nan(None).to_list()
+        counts = (n_queries.tolist(), n_units.tolist())
+        columns = zip(names, *counts, std.tolist(), known, strict=True)
+        return [cls(*of_column) for of_column in columns]
 
     def row(self, effect: float, power: float, alpha: float) -> tuple[object, ...]:
         """The figures of `TABLE` for a difference."""
         std = self.std if self.n_units > 1 else None
+        figures = (*self.names, std, effect, self.n_queries)
         if not self.std > 0:
-            return (*self.names, std, effect, self.n_queries, None, None)
-        there = stats.power(effect / self.std, self.n_units, alpha)
-        units = stats.queries_needed(effect / self.std, power, alpha)
-        needed = math.ceil(
-            units * self.n_queries / self.n_units
-        )  # with as many queries in a cluster
-        return (*self.names, std, effect, self.n_queries, there, needed)
+            return (*figures, None, None)
+        in_deviations = effect / self.std
+        chance = stats.power(in_deviations, self.n_units, alpha)
+        n_units = stats.queries_needed(in_deviations, power, alpha)
+        # There will be as many queries in a cluster as there are now.
+        needed = math.ceil(n_units * self.n_queries / self.n_units)
+        return (*figures, chance, needed)
 
 
 def _unit_spreads(sample: Sample) -> Floats:
     """The standard error of each column's mean times the root of its number of units."""
-    values, weights = sample.values, by_column(sample.weights)
-    known = ~np.isnan(values)
-    total = np.where(known, weights, 0.0).sum(axis=0)
-    off = over((values - means(values, weights)) * weights * known.sum(axis=0), total)
+    values = sample.values
+    weights = by_column(sample.weights)
+    is_known = ~np.isnan(values)
+    total = np.where(is_known, weights, 0.0).sum(axis=0)
+    deviation = values - means(values, weights)
+    weighed = over(deviation * weights * is_known.sum(axis=0), total)
     rounding = NOISE * np.fmax.reduce(np.abs(values), axis=0, initial=0.0)
-    return spreads(np.where(np.abs(off) <= rounding, 0.0, off), np.ones(len(off)))
+    exact = np.where(np.abs(weighed) <= rounding, 0.0, weighed)
+    return spreads(exact, np.ones(len(exact)))
 
 
 def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
-    """How many queries it takes to detect differences: a sentence for each row, or one on all rows
-    if they are many.
-    """
-    chance, test = (
-        f"with a probability of {settings['power']:g}",
-        f"t-test at level {settings['alpha']:g}",
-    )
+    """How many queries it takes to detect differences: a sentence for each row, or one on all."""
+    chance = f"with a probability of {settings['power']:g}"
+    test = f"t-test at level {settings['alpha']:g}"
     if len(rows) <= SENTENCES:
         return [_of_power(row, settings, chance, test) for row in rows]
     known = [row for row in rows if row["queries_needed"] is not None]
-    unknown = (
-        f"; {len(rows) - len(known):,} differences have no spread to go by"
-        if len(known) < len(rows)
-        else ""
-    )
+    n_unknown = len(rows) - len(known)
+    unknown = f"; {n_unknown:,} differences have no spread to go by" if n_unknown else ""
     if not known:
         return [f"No number of queries can be computed{unknown}"]
-    least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
+    numbers = sorted(row["queries_needed"] for row in known)
+    least = numbers[0]
+    most = numbers[-1]
     needed = f"{least:,} to {queries(most)}" if least < most else queries(most)
-    enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
+    n_enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
     return [
         f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); "
-        f"{queries_of(rows)} are there, enough "
-        f"for {enough:,} of them{unknown}"
+        f"{queries_of(rows)} are there, enough for {n_enough:,} of them{unknown}"
     ]
 
 
 def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, test: str) -> str:
-    """How many queries it takes to detect one difference, and the probability that those of the
-    table detect it.
-    """
-    between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
-    n, what = (
-        row["n_queries"],
-        f"a difference of {row['difference']:g} between {between} on {metric_of(row, settings)}",
-    )
+    """How many queries it takes to detect one difference, and how likely those here do."""
+    n = row["n_queries"]
+    baseline = quoted(row["baseline"], IN_TEXT)
+    run = quoted(row["run"], IN_TEXT)
+    metric = metric_of(row, settings)
+    what = f"a difference of {row['difference']:g} between {baseline} and {run} on {metric}"
     if row["queries_needed"] is None:
-        why = (
-            f"{queries(n)} {'has' if n == 1 else 'have'} no spread"
-            if n < 2
-            else "their differences are all equal"
-        )
+        why = "their differences are all equal"
+        if n < 2:
+            why = f"{queries(n)} {'has' if n == 1 else 'have'} no spread"
         return f"No number of queries can be computed for {what}: {why}"
+    needed = queries(row["queries_needed"])
     return (
-        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the "
-        f"{n:,} here detect it with a "
+        f"Detecting {what} {chance} takes {needed} ({test}); the {n:,} here detect it with a "
         f"probability of {row['power']:.2g}"
     )

@@ -1,5 +1,6 @@
-"""Comparisons that are read again and again while queries come in: intervals and p-values that hold
-at every look.
+"""Comparisons that are read again and again while queries come in.
+
+Their intervals and p-values hold at every look.
 
 Queries enter look by look, and those of one look in an order that a hash of their ids gives: in the
 order of a table that is sorted by market, say, one market would come first, and bets on what comes
@@ -17,12 +18,13 @@ import polars as pl
 from ..._catalog.call import Call
 from ..._catalog.requests import refuse_ratios
 from ..._plan.per_query import collect
-from ..._results.grid import queries as counted
+from ..._results.grid import queries as n_of
 from ..._statistics.confidence_sequences import Method, method_for
 from ..._statistics.estimate import Estimator
 from ..._statistics.estimators import INTERVALS
+from ..._statistics.sample import Limits
 from ..._support.draws import seeds_of
-from ..._support.floats import np
+from ..._support.floats import Floats, Integers, np
 from ..._support.option_kinds import ReadInside
 from ..._support.option_values import Range, is_number
 from ..._support.statistical_options import PLANNED, Correction
@@ -58,6 +60,9 @@ WHOLE = ("look", "planned")
 OF_ALL = ("planned", "confidence")
 """Those of whole numbers, and those that are the same in all rows."""
 
+TO_QUERIES: Any = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
+"""How facts are joined to queries, whose rows and order stay."""
+
 AS_GIVEN = "give the state of the last look alone, as the gate gave it"
 """What to do with a state that no gate has given."""
 
@@ -74,14 +79,16 @@ class Looks:
     @classmethod
     def of(cls, estimator: Estimator, ci: float | None, planned: int, look: str | None) -> Looks:
         """The looks of a comparison by an estimator."""
-        return (
-            Sequential(ci, planned, look) if "order" in estimator.needs and ci is not None else ONCE
-        )
+        if ci is None or "order" not in estimator.needs:
+            return ONCE
+        return Sequential(ci, planned, look)
 
     @classmethod
     def of_gate(cls, state: Any, confidence: float, planned: int | None) -> Looks:
         """The looks of a gate, by its option `sequential`."""
-        return ONCE if state is None else Sequential.of_state(state, confidence, planned)
+        if state is None:
+            return ONCE
+        return Sequential.of_state(state, confidence, planned)
 
     @property
     def options(self) -> dict[str, object]:
@@ -92,15 +99,15 @@ class Looks:
         """The same looks; refuse metrics or a correction that do not fit."""
         return self
 
-    def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:
+    def arranged(self, paired: PairedValues, table: Table[Any]) -> PairedValues:
         """The values of all queries, with what looks add to them."""
-        return found
+        return paired
 
-    def settings(self, found: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
+    def settings(self, paired: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
         """What a result records of the looks."""
         return {}
 
-    def kept(self, found: PairedValues) -> pl.DataFrame | None:
+    def state_after(self, paired: PairedValues) -> pl.DataFrame | None:
         """What the next look needs."""
         return None
 
@@ -136,30 +143,18 @@ class Sequential(Looks):
     def of_state(
         cls, given: Any, confidence: float | None = None, planned: int | None = None
     ) -> Sequential:
-        """That of a gate, which begins with True and continues from a state: both have the same
-        plan.
+        """The looks of a gate, which begins with True and continues from a state.
+
+        Both have the same plan.
         """
-        if not (given is True or hasattr(given, "lazy")):
-            wrong = option(sequential=Verbatim(type(given).__name__))
-            raise InvalidOption(
-                wrong, " is no state of an earlier look; at the first look, write ", AGAIN
-            )
-        state = pl.DataFrame() if given is True else given.lazy().collect()
-        plan: dict[str, Any] = {"planned": planned, "confidence": confidence}
+        state = _state_of(given)
         if not state.is_empty():
             require_all(state.schema, [(name, "sequential") for name in OF_STATE], "the state")
             _refuse_unfit_plan(state)
-            for name, now in plan.items():
-                plan[name] = began = state[name][0]
-                if now is not None and abs(now - began) > NOISE:
-                    says = (
-                        f" is not the {began:g} of the first look, and a plan that changes makes "
-                        "looks invalid; keep it, or begin again with "
-                    )
-                    raise InvalidOption(option(**{name: now}), says, AGAIN)
-        return cls(
-            2 * (plan["confidence"] or CONFIDENCE) - 1, int(plan["planned"] or PLANNED), state=state
-        )
+            planned = _as_begun(state, "planned", planned)
+            confidence = _as_begun(state, "confidence", confidence)
+        ci = 2 * (confidence or CONFIDENCE) - 1
+        return cls(ci, int(planned or PLANNED), state=state)
 
     @property
     def options(self) -> dict[str, object]:
@@ -172,75 +167,69 @@ class Sequential(Looks):
         return method_for(self.planned)
 
     def checked(self, calls: Sequence[Call], correction: Correction | None = None) -> Sequential:
-        """Itself, unless a metric has no bounds, or the correction may not hold at a chosen
-        look.
-        """
+        """Itself, unless a metric has no bounds, or the correction may not hold at a look."""
         refuse_ratios(calls)
-        for call, bounded in zip(
-            calls, limits(np.empty((0, 0, len(calls))), calls).declared, strict=True
-        ):
-            if not bounded:
+        for call, is_bounded in zip(calls, _bounds(calls).declared, strict=True):
+            if not is_bounded:
                 says = (
                     "has no bounds, without which no interval holds at every look; take a metric "
                     "with bounds"
                 )
                 raise InvalidOption(f"{call.text} {says}")
-        if correction == "bh":
-            says = (
-                " may not hold at a look that was chosen, as its p-values depend on each other; "
-                "write "
-            )
-            raise InvalidOption(option(correction=correction), says, option(correction="by"))
+        refuse_chosen_looks(correction)
         return self
 
-    def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:
-        """The values after those of earlier looks; `queries` has columns of the look, the place,
-        and whether a query came again.
-        """
-        n = len(found.queries)
-        found = _with(found, look=np.ones(n, dtype=np.int64), again=np.zeros(n, dtype=bool))
-        if self.look is not None:
-            looks = table.by_parts(Came(found.query, self.look))
-            came = found.queries.join(
-                looks, on=found.query, how="left", nulls_equal=True, maintain_order="left"
-            )
-            found = _with(found, look=came["#came"].rank("dense").fill_null(n + 1))
-        if self.state is not None and not self.state.is_empty():
-            found = _continued(found, self.state)
-        place = np.arange(len(found.queries))
-        if self.look is not None or self.state is not None or not table.ordered:
-            of_hash = seeds_of(found.queries, found.query, 0)
-            place[np.lexsort((of_hash, found.queries["#look"].to_numpy()))] = place.copy()
-        return _with(found, place=place)
+    def arranged(self, paired: PairedValues, table: Table[Any]) -> PairedValues:
+        """The values after those of earlier looks.
 
-    def kept(self, found: PairedValues) -> pl.DataFrame:
+        `queries` has columns of the look, the place, and whether a query came again.
+        """
+        n = len(paired.queries)
+        again = np.zeros(n, dtype=bool)
+        values = _with(paired, look=self._looks(paired, table), again=again)
+        if self.state is not None and not self.state.is_empty():
+            values = _continued(values, self.state)
+        queries = values.queries
+        place = np.arange(len(queries))
+        if self.look is not None or self.state is not None or not table.ordered:
+            of_hash = seeds_of(queries, values.query, 0)
+            order = np.lexsort((of_hash, queries["#look"].to_numpy()))
+            place[order] = place.copy()
+        return _with(values, place=place)
+
+    def _looks(self, paired: PairedValues, table: Table[Any]) -> pl.Series | Integers:
+        """The number of each query's look, from 1 on; queries without a look come last."""
+        n = len(paired.queries)
+        if self.look is None:
+            return np.ones(n, dtype=np.int64)
+        came = table.by_parts(Came(paired.query, self.look))
+        came = paired.queries.join(came, on=paired.query, **TO_QUERIES)
+        return came["#came"].rank("dense").fill_null(n + 1)
+
+    def state_after(self, paired: PairedValues) -> pl.DataFrame:
         """The state after a look: a row per run and query."""
-        rows, look = (
-            found.long(),
-            pl.concat([found.queries["#look"]] * len(found.runs)).cast(pl.Int64),
-        )
+        rows = paired.long()
         refuse_names([*OF_STATE], rows.columns, "the query, or by,")
+        look = pl.concat([paired.queries["#look"]] * len(paired.runs))
         return rows.select(
-            look.alias("look"),
+            look.cast(pl.Int64).alias("look"),
             pl.all(),
             planned=pl.lit(self.planned, pl.Int64),
             confidence=pl.lit((1 + self.ci) / 2),
         )
 
-    def settings(self, found: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
-        """The method, the plan, the looks, how many queries came again, and how much wider each
-        interval is.
-        """
-        queries, ratios = found.queries, figures["#width_ratio"].to_list()
-        own = {
+    def settings(self, paired: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
+        """The method, the plan, the looks, and how much wider each interval is."""
+        queries = paired.queries
+        settings = {
             "method": self.method,
             "planned": self.planned,
             "look": self.look,
             "looks": queries["#look"].n_unique(),
+            "repeated": int(queries["#again"].sum()),
+            "width_ratio": figures["#width_ratio"].to_list(),
         }
-        return {
-            "sequential": {**own, "repeated": int(queries["#again"].sum()), "width_ratio": ratios}
-        }
+        return {"sequential": settings}
 
 
 @dataclass(frozen=True)
@@ -252,8 +241,18 @@ class Came:
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         require_all(part.rows.schema, [(self.look, "look")])
-        looks = by_query(part.rows, self.query, (self.look,), None).rename({"#by0": "#came"})
-        return collect(looks.drop("#weight"), part.rows, part.setup)
+        looks = by_query(part.rows, self.query, (self.look,), None)
+        looks = looks.rename({"#by0": "#came"}).drop("#weight")
+        return collect(looks, part.rows, part.setup)
+
+
+def refuse_chosen_looks(correction: str | None) -> None:
+    """Refuse the correction that may not hold at a look that the reader chose."""
+    if correction == "bh":
+        says = (
+            " may not hold at a look that was chosen, as its p-values depend on each other; write "
+        )
+        raise InvalidOption(option(correction=correction), says, option(correction="by"))
 
 
 def warn_of_drift(figures: pl.DataFrame) -> None:
@@ -270,27 +269,27 @@ def warn_of_drift(figures: pl.DataFrame) -> None:
 
 def price(settings: Mapping[str, Any]) -> list[str]:
     """What a sequential comparison promises, and what it costs; nothing of another comparison."""
-    if (of := settings.get("sequential")) is None:
+    looks = settings.get("sequential")
+    if looks is None:
         return []
-    ratios = sorted(x for x in of["width_ratio"] if x is not None and np.isfinite(x))
-    times = " to ".join(dict.fromkeys(f"{x:.1f}" for x in (*ratios[:1], *ratios[-1:])))
-    costs = f", {times} times as wide as that of a single look" if ratios else ""
-    how = f"by {INTERVALS[of['method']]}, for {of['planned']:,} planned queries."
-    n = of["repeated"]
-    again = (
-        [f"{counted(n)} came again and count{'s' * (n == 1)} once, with the first values."]
-        if n
-        else []
-    )
-    return [f"The interval holds at every look, whenever you stop{costs}; {how}", *again]
+    ratios = sorted(x for x in looks["width_ratio"] if x is not None and np.isfinite(x))
+    costs = ""
+    if ratios:
+        ends = dict.fromkeys(f"{ratio:.1f}" for ratio in (ratios[0], ratios[-1]))
+        costs = f", {' to '.join(ends)} times as wide as that of a single look"
+    how = f"by {INTERVALS[looks['method']]}, for {looks['planned']:,} planned queries."
+    lines = [f"The interval holds at every look, whenever you stop{costs}; {how}"]
+    n = looks["repeated"]
+    if n:
+        count = "counts" if n == 1 else "count"
+        lines.append(f"{n_of(n)} came again and {count} once, with the first values.")
+    return lines
 
 
-def _with(found: PairedValues, **columns: Any) -> PairedValues:
+def _with(values: PairedValues, **columns: Any) -> PairedValues:
     """The values, with facts of their queries under names of the plan's own."""
-    return replace(
-        found,
-        queries=found.queries.with_columns(pl.Series(f"#{name}", x) for name, x in columns.items()),
-    )
+    facts = [pl.Series(f"#{name}", column) for name, column in columns.items()]
+    return replace(values, queries=values.queries.with_columns(facts))
 
 
 def _in(dtype: pl.DataType, column: pl.Series) -> pl.Series:
@@ -300,13 +299,38 @@ def _in(dtype: pl.DataType, column: pl.Series) -> pl.Series:
     return column.cast(dtype)
 
 
+def _state_of(given: Any) -> pl.DataFrame:
+    """The state that a gate gives as a Polars frame; empty at the first look."""
+    if given is True:
+        return pl.DataFrame()
+    if not hasattr(given, "lazy"):
+        wrong = option(sequential=Verbatim(type(given).__name__))
+        says = " is no state of an earlier look; at the first look, write "
+        raise InvalidOption(wrong, says, AGAIN)
+    state: pl.DataFrame = given.lazy().collect()
+    return state
+
+
+def _as_begun(state: pl.DataFrame, name: str, now: float | None) -> Any:
+    """A number of the plan as at the first look; another one is refused."""
+    began = state[name][0]
+    if now is not None and abs(now - began) > NOISE:
+        says = (
+            f" is not the {began:g} of the first look, and a plan that changes makes "
+            "looks invalid; keep it, or begin again with "
+        )
+        raise InvalidOption(option(**{name: now}), says, AGAIN)
+    return began
+
+
 def _refuse_unfit_plan(state: pl.DataFrame) -> None:
     """Refuse a state whose looks are not numbered, or whose rows have no plan in common."""
     for name, within in OF_STATE.items():
-        kind = f"a {'whole ' if name in WHOLE else ''}number {within}"
+        is_whole = name in WHOLE
+        kind = f"a whole number {within}" if is_whole else f"a number {within}"
         values = state[name].unique(maintain_order=True).to_list()
         for value in values:
-            if not is_number(value) or value not in within or (name in WHOLE and value % 1):
+            if not is_number(value) or value not in within or (is_whole and value % 1):
                 raise InvalidData(f"the state has {shown(value)} as {name}, not {kind}; {AS_GIVEN}")
         if name in OF_ALL and max(values) - min(values) > NOISE:
             raise InvalidData(
@@ -314,19 +338,27 @@ def _refuse_unfit_plan(state: pl.DataFrame) -> None:
             )
 
 
+def _bounds(calls: Sequence[Call]) -> Limits:
+    """The bounds that metrics declare."""
+    no_values = np.empty((0, 0, len(calls)))
+    return limits(no_values, calls)
+
+
 def _refuse_unfit_values(state: pl.DataFrame, query: Sequence[str], calls: Sequence[Call]) -> None:
     """Refuse a state that has a query of a run twice, or a value that its metric cannot have."""
-    again = state.filter(state.select(RUN_OF_TABLE, *query).is_duplicated())
+    key = [RUN_OF_TABLE, *query]
+    again = state.filter(state.select(key).is_duplicated())
     if len(again):
-        whose = ", ".join(f"{name} {again[name][0]!r}" for name in (RUN_OF_TABLE, *query))
+        whose = ", ".join(f"{name} {again[name][0]!r}" for name in key)
         raise InvalidData(
             f"the state has {whose} more than once, as if states were appended to each other; "
             f"{AS_GIVEN}"
         )
-    within = limits(np.empty((0, 0, len(calls))), calls)
+    within = _bounds(calls)
     for call, least, greatest in zip(calls, within.least, within.greatest, strict=True):
         value = state[call.text]
-        wrong = value.filter((value < least - NOISE) | (value > greatest + NOISE) | value.is_nan())
+        is_wrong = (value < least - NOISE) | (value > greatest + NOISE) | value.is_nan()
+        wrong = value.filter(is_wrong)
         if len(wrong):
             raise InvalidData(
                 f"the state has {wrong[0]:g} for {call.text}, which is from {least:g} to "
@@ -334,59 +366,74 @@ def _refuse_unfit_values(state: pl.DataFrame, query: Sequence[str], calls: Seque
             )
 
 
-def _continued(found: PairedValues, state: pl.DataFrame) -> PairedValues:
-    """The values of earlier looks, then those of queries that are new: a query counts once, with
-    its first values.
-    """
-    names, query, of = (
-        [call.text for call in found.calls],
-        found.query,
-        {**found.long().schema, "look": pl.Int64()},
-    )
-    require_all(state.schema, [(name, "sequential") for name in of], "the state")
+def _in_dtypes(state: pl.DataFrame, dtypes: Mapping[str, Any]) -> pl.DataFrame:
+    """The columns of a state that a table has, in the types of these."""
+    require_all(state.schema, [(name, "sequential") for name in dtypes], "the state")
     try:
-        state = state.select(_in(dtype, state[name]) for name, dtype in of.items())
+        return state.select(_in(dtype, state[name]) for name, dtype in dtypes.items())
     except pl.exceptions.PolarsError as error:
         says = str(error).splitlines()[0]
         raise InvalidData(f"the state has values of another kind than the table: {says}") from None
-    if gone := [
-        run for run in state[RUN_OF_TABLE].unique(maintain_order=True) if run not in found.runs
-    ]:
-        says = "a state continues with the same runs"
-        raise InvalidData(
-            f"run {gone[0]!r} of the state is none of {', '.join(found.runs)}; {says}"
+
+
+def _refuse_other_runs(state: pl.DataFrame, runs: Sequence[str]) -> None:
+    """Refuse a state with a run that the table lacks."""
+    for run in state[RUN_OF_TABLE].unique(maintain_order=True):
+        if run not in runs:
+            says = "a state continues with the same runs"
+            raise InvalidData(f"run {run!r} of the state is none of {', '.join(runs)}; {says}")
+
+
+def _warn_of_changes(before: Floats, now: Floats) -> None:
+    """Warn of queries of earlier looks that came again with other values.
+
+    The values are runs by queries by metrics.
+    """
+    is_same = np.isclose(before, now, atol=NOISE, equal_nan=True) | np.isnan(before)
+    changed = int((~is_same).any(axis=(0, 2)).sum())
+    if changed:
+        says = (
+            f"{n_of(changed)} of an earlier look came again with other values, and the first ones "
+            "count; if a run or its labels changed, begin again with "
         )
-    _refuse_unfit_values(state, query, found.calls)
-    slices = (pl.col(name).alias(at) for at, name in zip(keys(found.by), found.by, strict=True))
-    facts = {"#look": pl.col("look"), "#weight": pl.lit(1.0), "#again": pl.lit(False)}
-    old = state.unique(query, keep="first", maintain_order=True).select(*query, *slices, **facts)
-    how: Any = {"on": query, "how": "left", "nulls_equal": True, "maintain_order": "left"}
-    each = (
-        old.select(query).join(state.filter(pl.col(RUN_OF_TABLE) == run), **how)
-        for run in found.runs
+        warn(says, AGAIN)
+
+
+def _continued(paired: PairedValues, state: pl.DataFrame) -> PairedValues:
+    """The values of earlier looks, then those of queries that are new.
+
+    A query counts once, with its first values.
+    """
+    query = paired.query
+    state = _in_dtypes(state, {**paired.long().schema, "look": pl.Int64()})
+    _refuse_other_runs(state, paired.runs)
+    _refuse_unfit_values(state, query, paired.calls)
+    old = state.unique(query, keep="first", maintain_order=True).select(
+        *query,
+        *(pl.col(name).alias(at) for at, name in zip(keys(paired.by), paired.by, strict=True)),
+        pl.col("look").alias("#look"),
+        pl.lit(1.0).alias("#weight"),
+        pl.lit(False).alias("#again"),
     )
-    before = np.stack([x.select(pl.col(names).fill_null(np.nan)).to_numpy() for x in each])
-    row = found.queries.join(old.select(query).with_row_index("#row"), **how)["#row"]
-    again, rows = row.is_not_null().to_numpy(), row.drop_nulls()
-    then, now = before[:, rows.to_numpy()], found.values[:, again]
-    if changed := int(
-        (~np.isclose(then, now, atol=NOISE, equal_nan=True) & ~np.isnan(then))
-        .any(axis=(0, 2))
-        .sum()
-    ):
-        warn(
-            f"{counted(changed)} of an earlier look came again with other values, and the " "first ones count; if a run or its "
-            "labels changed, begin again with ", AGAIN,
-        )  # fmt: skip
+    values_before = []
+    for run in paired.runs:
+        of_run = state.filter(pl.col(RUN_OF_TABLE) == run)
+        of_run = old.select(query).join(of_run, on=query, **TO_QUERIES)
+        values = of_run.select(pl.col(call.text).fill_null(np.nan) for call in paired.calls)
+        values_before.append(values.to_numpy())
+    before = np.stack(values_before)
+    numbered = old.select(query).with_row_index("#row")
+    row = paired.queries.join(numbered, on=query, **TO_QUERIES)["#row"]
+    came_again = row.is_not_null().to_numpy()
+    rows = row.drop_nulls()
+    _warn_of_changes(before[:, rows.to_numpy()], paired.values[:, came_again])
     last: Any = old["#look"].max()
-    new = (
-        found.queries.filter(~again)
-        .with_columns(pl.lit(last + 1, pl.Int64).alias("#look"))
-        .select(old.columns)
-    )
-    old = old.with_columns(pl.int_range(pl.len()).is_in(rows.implode()).alias("#again"))
+    new = paired.queries.filter(~came_again).select(old.columns)
+    new = new.with_columns(pl.lit(last + 1, pl.Int64).alias("#look"))
+    is_again = pl.int_range(pl.len()).is_in(rows.implode())
+    old = old.with_columns(is_again.alias("#again"))
     return replace(
-        found,
+        paired,
         queries=pl.concat([old, new]),
-        values=np.concatenate([before, found.values[:, ~again]], axis=1),
+        values=np.concatenate([before, paired.values[:, ~came_again]], axis=1),
     )

@@ -1,11 +1,11 @@
-"""The samples of pairs of runs on the queries of a slice: both sides and their differences, by
-metric and then pair.
-"""
+"""Samples of pairs of runs on the queries of a slice, by metric and then pair."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import polars as pl
 
 from ..._catalog.call import Call
 from ..._catalog.means import Mean, scaled
@@ -23,7 +23,7 @@ class SliceOfPairs:
 
     Attributes
     ----------
-    found
+    paired
         The values of all runs and queries.
     rows
         The numbers of the slice's queries.
@@ -38,7 +38,7 @@ class SliceOfPairs:
         The differences on these scales, per query, of queries that people judged.
     """
 
-    found: PairedValues
+    paired: PairedValues
     rows: Integers
     pairs: Pairs
     changes: Floats
@@ -47,28 +47,29 @@ class SliceOfPairs:
     tested: Floats
 
     @classmethod
-    def of(cls, found: PairedValues, rows: Integers, pairs: Pairs) -> SliceOfPairs:
+    def of(cls, paired: PairedValues, rows: Integers, pairs: Pairs) -> SliceOfPairs:
         """The slice with some of the queries."""
-        sides_of_pairs = found.sides(pairs, rows)
+        sides_of_pairs = paired.sides(pairs, rows)
         changes = differences(*sides_of_pairs)
-        calls = [call for call in found.calls for _ in pairs]
-        tested = _of_people(found, rows, changes)
-        nowhere = np.isnan(tested)
-        weights, unlimited = found.queries["#weight"].to_numpy()[rows], _unlimited(len(calls))
+        calls = [call for call in paired.calls for _ in pairs]
+        tested = _of_people(paired, rows, changes)
+        is_left_out = np.isnan(tested)
+        weights = paired.queries["#weight"].to_numpy()[rows]
+        known_of_sides = _known_of_sides(paired, rows, pairs)
         samples = []
-        for side, known in zip(sides_of_pairs, _known_of_sides(found, rows, pairs), strict=True):
-            on_scale = scaled(np.where(nowhere, np.nan, side), calls)
-            samples.append(Sample(on_scale, weights, unlimited, known=known))
+        for side, known in zip(sides_of_pairs, known_of_sides, strict=True):
+            on_scale = scaled(np.where(is_left_out, np.nan, side), calls)
+            samples.append(Sample(on_scale, weights, _unlimited(len(calls)), known=known))
         first, second = samples
-        geometric = np.array([Mean.of(call).is_geometric for call in calls])
-        if geometric.any():
-            tested = np.where(geometric, _of_logarithms(first, second), tested)
-        return cls(found, rows, pairs, changes, first, second, tested)
+        is_geometric = np.array([Mean.of(call).is_geometric for call in calls])
+        if is_geometric.any():
+            tested = np.where(is_geometric, _of_logarithms(first, second), tested)
+        return cls(paired, rows, pairs, changes, first, second, tested)
 
     @property
     def calls(self) -> list[Call]:
         """The metric of each column."""
-        return [call for call in self.found.calls for _ in self.pairs]
+        return [call for call in self.paired.calls for _ in self.pairs]
 
     @property
     def weights(self) -> Floats:
@@ -77,24 +78,25 @@ class SliceOfPairs:
 
     @property
     def numbers(self) -> Floats:
-        """How many queries, or clusters, of equal weight those with a difference are worth, by
-        column.
-        """
-        differing = _of_people(self.found, self.rows, self.changes)
-        sample = self.found.sample(self.rows, np.where(np.isnan(differing), np.nan, 0.0))
-        return effective_number(weighed(sample.values, sample.weights)[1])
+        """How many queries or clusters of equal weight those with a difference are worth."""
+        differing = _of_people(self.paired, self.rows, self.changes)
+        nothing = np.where(np.isnan(differing), np.nan, 0.0)
+        sample = self.paired.sample(self.rows, nothing)
+        _, weights = weighed(sample.values, sample.weights)
+        return effective_number(weights)
 
     def sample(self, needs: Sequence[Need]) -> Sample:
-        """The sample of differences, whose units are queries or clusters, with the facts that its
-        estimator needs.
+        """The sample of differences, with the facts that its estimator needs.
+
+        Its units are queries or clusters.
         """
-        sample = self.found.sample(self.rows, self.tested, self._limits(bounds="bounds" in needs))
+        within = self._limits(bounds="bounds" in needs)
+        sample = self.paired.sample(self.rows, self.tested, within)
         if "directions" in needs:
-            directions = [1.0 if call.higher_is_better else -1.0 for call in self.calls]
-            sample = replace(sample, directions=np.array(directions))
+            sample = replace(sample, directions=directions(self.calls))
         if "order" in needs:
-            places = self.found.queries["#place"].to_numpy()[self.rows]
-            sample = replace(sample, order=places.argsort())
+            place = self.paired.queries["#place"].to_numpy()
+            sample = replace(sample, order=place[self.rows].argsort())
         if "runs" in needs:
             sample = replace(sample, runs=self._runs())
         if "known" in needs:
@@ -102,69 +104,90 @@ class SliceOfPairs:
         return sample
 
     def _limits(self, *, bounds: bool) -> Limits:
-        """The limits of the differences, by the metrics' bounds and, unless these alone count, by
-        the values.
+        """The limits of the differences.
+
+        They come from the metrics' bounds and, unless these alone count, from the values.
         """
-        values = self.found.values[:, :0] if bounds else self.found.values
-        low, high, declared = limits(values, self.found.calls).repeated(len(self.pairs))
-        of_both = np.array([call.of_pairs for call in self.calls])  # their values are differences
-        return Limits(
-            np.where(of_both, low, low - high), np.where(of_both, high, high - low), declared
-        )
+        values = self.paired.values[:, :0] if bounds else self.paired.values
+        of_values = limits(values, self.paired.calls)
+        low, high, declared = of_values.repeated(len(self.pairs))
+        # The values of a metric of two runs are differences already.
+        of_both = np.array([call.of_pairs for call in self.calls])
+        least = np.where(of_both, low, low - high)
+        greatest = np.where(of_both, high, high - low)
+        return Limits(least, greatest, declared)
 
     def _runs(self) -> RunsOfPairs:
         """The values of all runs, of queries where each has one."""
         samples = []
-        for i, call in enumerate(self.found.calls):
-            values = scaled(self.found.values[:, self.rows, i, None], [call])[..., 0].T
+        for i, call in enumerate(self.paired.calls):
+            of_metric = self.paired.values[:, self.rows, i, None]
+            values = scaled(of_metric, [call])[..., 0].T
             values[np.isnan(values).any(axis=1)] = np.nan
-            samples.append(self.found.sample(self.rows, values))
-        return RunsOfPairs(samples, *np.transpose(self.pairs))
+            samples.append(self.paired.sample(self.rows, values))
+        first, second = np.transpose(self.pairs)
+        return RunsOfPairs(samples, first, second)
 
     @property
     def known(self) -> Known | None:
         """What is known of the differences of all queries."""
-        first, second, control = self.first.known, self.second.known, self.found.control
+        first = self.first.known
+        second = self.second.known
+        control = self.paired.control
         if first is None or second is None or control is None or not control.differs_by_run:
             return first
         return Known(differences(first.values, second.values), first.judged)
 
     def refuse_unfit_judgments(self) -> None:
-        """Refuse a slice of which people judged too few queries, if something is known of the
-        others.
+        """Refuse a slice of which people judged too few queries.
+
+        Nothing is refused where nothing is known of the others.
         """
-        known, control = self.known, self.found.control
+        known = self.known
+        control = self.paired.control
         if known is None or control is None or not len(self.rows):
             return
-        where = "".join(
-            f" of {x.name} {x.item()}" for x in self.found.of_slices(self.rows[:1].tolist())
-        )
-        name = f"differences of {', '.join(call.text for call in self.found.calls)}"
-        control.of_slice(self.rows).refuse_unfit(
-            name, where, self.changes, known.values, self.weights
-        )
+        ids = self.paired.of_slices(self.rows[:1].tolist())
+        where = "".join(f" of {column.name} {column.item()}" for column in ids)
+        name = f"differences of {', '.join(call.text for call in self.paired.calls)}"
+        of_slice = control.of_slice(self.rows)
+        of_slice.refuse_unfit(name, where, self.changes, known.values, self.weights)
 
 
-def by_people(found: PairedValues, rows: Integers) -> Booleans:
+def directions(calls: Sequence[Call]) -> Floats:
+    """1 for each metric whose larger values are better, otherwise -1."""
+    return np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
+
+
+def in_order_of(calls: Sequence[Call], table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a table metric by metric."""
+    texts = [call.text for call in calls]
+    by_metric = pl.col("metric").cast(pl.Enum(texts))
+    return table.sort(by_metric, maintain_order=True)
+
+
+def by_people(paired: PairedValues, rows: Integers) -> Booleans:
     """Whether people judged each query, which they did if no query is left to others."""
-    if found.control is None:
+    if paired.control is None:
         return np.ones(len(rows), dtype=bool)
-    return found.control.judged[rows]
+    return paired.control.judged[rows]
 
 
-def _of_people(found: PairedValues, rows: Integers, values: Floats) -> Floats:
+def _of_people(paired: PairedValues, rows: Integers, values: Floats) -> Floats:
     """The values of queries that people judged; NaN for others."""
-    if found.control is None:
+    if paired.control is None:
         return values
-    return np.where(by_people(found, rows)[:, None], values, np.nan)
+    return np.where(by_people(paired, rows)[:, None], values, np.nan)
 
 
-def _known_of_sides(found: PairedValues, rows: Integers, pairs: Pairs) -> Sequence[Known | None]:
+def _known_of_sides(paired: PairedValues, rows: Integers, pairs: Pairs) -> Sequence[Known | None]:
     """What is known of all queries, of either side of the pairs."""
-    if found.control is None:
+    control = paired.control
+    if control is None:
         return (None, None)
-    of_runs = np.broadcast_to(found.control.values[:, rows], found.values[:, rows].shape)
-    return [Known(values, found.control.judged[rows]) for values in sides(of_runs, pairs)]
+    of_runs = np.broadcast_to(control.values[:, rows], paired.values[:, rows].shape)
+    is_judged = control.judged[rows]
+    return [Known(values, is_judged) for values in sides(of_runs, pairs)]
 
 
 def _unlimited(columns: int) -> Limits:
@@ -174,10 +197,13 @@ def _unlimited(columns: int) -> Limits:
 
 
 def _of_logarithms(first: Sample, second: Sample) -> Floats:
-    """The differences of logarithms; NaN in columns where a mean is not finite, as a value of 0 has
-    no logarithm.
+    """The differences of logarithms.
+
+    They are NaN in columns where a mean is not finite, as a value of 0 has no logarithm.
     """
-    mean_a, mean_b = (means(side.values, side.weights) for side in (first, second))
-    defined = np.isfinite(mean_a) & np.isfinite(mean_b)
+    mean_a = means(first.values, first.weights)
+    mean_b = means(second.values, second.weights)
+    is_defined = np.isfinite(mean_a) & np.isfinite(mean_b)
     with np.errstate(invalid="ignore"):
-        return np.where(defined, differences(first.values, second.values), np.nan)
+        change = differences(first.values, second.values)
+    return np.where(is_defined, change, np.nan)

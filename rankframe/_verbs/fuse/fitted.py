@@ -1,6 +1,4 @@
-"""Methods of fusion trained on judged rankings: the training, the learned values, and their
-application.
-"""
+"""Methods of fusion trained on judged rankings: training, learned values, application."""
 
 from __future__ import annotations
 
@@ -82,46 +80,43 @@ class FittedFusion(Result[R_co]):
     @property
     def where(self) -> Runs:
         """The runs as the training table named them."""
-        return (
-            Runs(self.runs)
-            if self.settings.get("run") is None
-            else Runs(column=self.settings["run"])
-        )
+        column = self.settings.get("run")
+        return Runs(self.runs) if column is None else Runs(column=column)
 
     @property
     def call(self) -> Call:
         """The method, bound to the learned values of each run, in the order of `runs`."""
         call = fusion_of(self.method, TRAINED_FUSIONS)
-        formula, learned = call.metric.formula, self._by_place()
+        formula = call.metric.formula
+        learned = self._by_place()
 
         def bound(rankings: Rankings, **options: object) -> pl.Expr:
             rankings.values = learned
             return formula(rankings, **options)
 
-        return replace(call, metric=replace(call.metric, formula=bound))
+        metric = replace(call.metric, formula=bound)
+        return replace(call, metric=metric)
 
     def _by_place(self) -> list[list[float]]:
+        """The learned values of each run, place by place."""
         rows = records(self.learned)
-        at = [int(list(row.values())[1]) if len(row) > 2 else 1 for row in rows]
-        found = {run: [0.0] * max(at, default=0) for run in self.runs}
-        for row, place in zip(rows, at, strict=True):
-            *_, value = row.values()
-            found[row["run"]][place - 1] = float(value)
-        return list(found.values())
+        figures = [list(row.values()) for row in rows]
+        places = [int(row[1]) if len(row) > 2 else 1 for row in figures]
+        values_of = {run: [0.0] * max(places, default=0) for run in self.runs}
+        for row, place, of_row in zip(rows, places, figures, strict=True):
+            values_of[row["run"]][place - 1] = float(of_row[-1])
+        return list(values_of.values())
 
     def in_order(self, runs: Runs) -> Runs:
         """Score columns in the order of training; other ones are refused."""
-        return (
-            runs
-            if runs.column is not None
-            else replace(runs, scores=self.matched(runs.scores, every=True))
-        )
+        if runs.column is not None:
+            return runs
+        return replace(runs, scores=self.matched(runs.scores, every=True))
 
     def matched(self, names: Sequence[str], *, every: bool = False) -> tuple[str, ...]:
-        """The runs in the order of training; a run that was not trained is refused, or also one
-        that is missing.
-        """
-        if not {*names} <= {*self.runs} or (every and len(names) < len(self.runs)):
+        """The runs in the order of training; others are refused, or also a missing one."""
+        is_missing = every and len(names) < len(self.runs)
+        if is_missing or not {*names} <= {*self.runs}:
             trained = f"those on which {self.method} was trained, {', '.join(self.runs)}"
             raise InvalidOption(f"the runs {', '.join(names)} are other ones than {trained}")
         return self.runs
@@ -131,9 +126,11 @@ class FittedFusion(Result[R_co]):
         ``Path("fitted.json").write_text(fitted.to_json())``.
         """
         rows = records(self.learned)
-        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ["run"])}
-        of_json = (FORMAT, self.method, list(self.runs), columns, dict(self.settings))
-        return json.dumps(dict(zip(MEMBERS, of_json, strict=True)), indent=1, allow_nan=False)
+        names = list(rows[0]) if rows else ["run"]
+        columns = {name: [row[name] for row in rows] for name in names}
+        values = (FORMAT, self.method, list(self.runs), columns, dict(self.settings))
+        members = dict(zip(MEMBERS, values, strict=True))
+        return json.dumps(members, indent=1, allow_nan=False)
 
     @classmethod
     @called_by_users
@@ -153,39 +150,45 @@ class FittedFusion(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """What it was trained on."""
         n = self.settings.get("n_queries")
-        counted = "" if n is None else f" and {queries(n)}"
-        return [f"{self.method}, trained on {', '.join(self.runs)}{counted}"]
+        of_queries = "" if n is None else f" and {queries(n)}"
+        return [f"{self.method}, trained on {', '.join(self.runs)}{of_queries}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
-        """The learned values: a row per rank or segment and a column per run; of one value per run,
-        a single row.
+        """The learned values: a row per rank or segment and a column per run.
+
+        Of one value per run there is a single row.
         """
         rows = records(self.learned)
-        *place, value = [
-            name for name in (rows[0] if rows else ("run", "probability")) if name != "run"
-        ]
-        found: dict[tuple[int, ...], dict[str, float]] = {}
+        names = rows[0] if rows else ("run", "probability")
+        *place, value = [name for name in names if name != "run"]
+        values_at: dict[tuple[int, ...], dict[str, float]] = {}
         for row in rows:
-            found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
+            at = tuple(row[name] for name in place)
+            values_at.setdefault(at, {})[row["run"]] = row[value]
         body = []
-        for at in sorted(found)[:most]:
-            figures = (Cell(number(found[at].get(run, 0.0), 4)) for run in self.runs)
-            body.append((*(Cell(str(x)) for x in at), *figures))
-        cut = most is not None and len(found) > most
-        more = [f"The first {most} of {len(found):,} {place[0]}s; .learned has all."] if cut else []
-        return [Grid((), (*place, *self.runs), body, (f"Figures: {value}.", *more))]
+        for at in sorted(values_at)[:most]:
+            figures = [values_at[at].get(run, 0.0) for run in self.runs]
+            places = [Cell(str(x)) for x in at]
+            cells = [Cell(number(figure, 4)) for figure in figures]
+            body.append((*places, *cells))
+        notes = [f"Figures: {value}."]
+        if most is not None and len(values_at) > most:
+            n = f"{len(values_at):,} {place[0]}s"
+            notes.append(f"The first {most} of {n}; .learned has all.")
+        return [Grid((), (*place, *self.runs), body, notes)]
 
 
 def _members(text: str) -> list[Any] | None:
     """The members of the JSON text of a trained method; None for another text."""
     try:
         given = json.loads(text)
-        version, _, runs, columns, _ = members = [given[name] for name in MEMBERS]
-        fits = version == FORMAT and all(
-            isinstance(given[name], kind) for name, kind in MEMBERS.items()
-        )
-        fits &= {*columns["run"]} <= {*runs} and all(isinstance(x, list) for x in columns.values())
-        return members if fits and len({*map(len, columns.values())}) == 1 else None
+        members = [given[name] for name in MEMBERS]
+        version, _, runs, columns, _ = members
+        has_kinds = all(isinstance(given[name], kind) for name, kind in MEMBERS.items())
+        has_lists = all(isinstance(values, list) for values in columns.values())
+        is_known = version == FORMAT and {*columns["run"]} <= {*runs}
+        lengths = {len(values) for values in columns.values()}
+        return members if is_known and has_kinds and has_lists and len(lengths) == 1 else None
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return None
 
@@ -257,26 +260,30 @@ def fit(
     >>> rf.results.FittedFusion.from_json(fitted.to_json()).method
     'posfuse'
     """
-    setup, rows = table.setup, table.rows
+    setup = table.setup
+    rows = table.rows
     call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
     refuse_bounds(setup)
     chosen = runs_of(options).required()
     names = chosen.names(rows)
     learned = _learned(rows, setup, chosen, names, call)
-    run_of = pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
+    numbers = range(len(names))
+    run = pl.col("#run").replace_strict(numbers, names, return_dtype=pl.String)
     figures = [x for x in (learned.place, learned.value) if x is not None]
-    found = learned.table.select(run_of.alias("run"), *figures)
-    queries = rows.select(chosen.queries(setup).roles.query).n_unique()
-    return FittedFusion(call.text, tuple(names), table.give(found), {"n_queries": queries})
+    values = learned.table.select(run.alias("run"), *figures)
+    query = chosen.queries(setup).roles.query
+    settings = {"n_queries": rows.select(query).n_unique()}
+    return FittedFusion(call.text, tuple(names), table.give(values), settings)
 
 
 def ranker_of(frame: Any) -> Any:
     """The ranker of a table to fuse."""
-    if not hasattr(getattr(frame, "rank", None), "fuse"):
+    ranker = getattr(frame, "rank", None)
+    if not hasattr(ranker, "fuse"):
         raise InvalidOption(
             f"{shown(frame)} is no run; give a frame of Polars or pandas, or the path of a file"
         )
-    return frame.rank
+    return ranker
 
 
 FusionMethod: TypeAlias = Annotated[str | FittedFusion[object], ReadInside]
@@ -297,50 +304,52 @@ def runs_for(
     if isinstance(method, FittedFusion) and not runs and run is None:
         return method.where
     if not isinstance(method, (str, Call, FittedFusion)):
-        fusion_of(method)  # refuses it
+        # Anything else is refused here, before the runs are looked at.
+        fusion_of(method)
     return Runs.of(runs, run)
 
 
 def _learned(
     frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], call: Call
 ) -> Learned:
-    label, options = setup.roles.label, call.arguments
+    label = setup.roles.label
     require(frame.schema, label, "label")
     require_number(frame.schema, label, "label")
-    entries = entries_of(
-        frame, setup, runs, names, depth=options.get("depth", setup.policies.depth), absent=False
-    )
-    is_relevant = (entries.documents[label].cast(pl.Float64) >= setup.policies.relevant).fill_null(
-        False
-    )
+    options = call.arguments
+    depth = options.get("depth", setup.policies.depth)
+    entries = entries_of(frame, setup, runs, names, depth=depth, absent=False)
+    of_queries = runs.queries(setup)
+    label_of_document = entries.documents[label].cast(pl.Float64)
+    is_relevant = (label_of_document >= setup.policies.relevant).fill_null(False)
     if not is_relevant.any():
         says = (
             f"no document has a {label!r} of {setup.policies.relevant:g} or more, so there is "
-            "nothing to learn"
+            "nothing to learn; join the judgments, or set the least relevant label, "
         )
-        raise InvalidData(
-            f"{says}; join the judgments, or set the least relevant label, ", on(relevant=...)
-        )
-    relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
+        raise InvalidData(says, on(relevant=...))
+    of_documents = pl.lit(is_relevant.cast(pl.Float64))
+    relevant = of_documents.gather(pl.col("#document"))
     if setup.policies.tie_rule.averages:
         relevant = relevant.mean().over("#list", "#score")
     length = pl.len().over("#list").cast(pl.Float64)
     rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))
-    counted = pl.col(label).cast(pl.Float64).fill_null(-1)  # so that a query without labels counts
-    n_queries = entries.documents.select(runs.queries(setup).roles.query).n_unique()
+    ids = entries.documents.select(of_queries.roles.query)
+    # With a label for every document, a query without labels counts, too.
+    label_or_none = label_of_document.fill_null(-1)
+    labelled = entries.documents.with_columns(label_or_none)
+    every_query = replace(entries, documents=labelled)
 
     def means(metric: str) -> list[float]:
-        (call,) = parse(metric)
-        every_query = replace(entries, documents=entries.documents.with_columns(counted))
-        tables = (of_run(every_query, i, runs.queries(setup)) for i in range(len(names)))
-        found = [
-            measure(table, of_run, call).lazy().select(pl.col(metric).mean())
-            for table, of_run in tables
-        ]
-        return pl.concat(found).collect().to_series().fill_null(0.0).to_list()
+        (call_of_metric,) = parse(metric)
+        mean = pl.col(metric).mean()
+        columns = []
+        for i in range(len(names)):
+            table, of_scores = of_run(every_query, i, of_queries)
+            values = measure(table, of_scores, call_of_metric).lazy()
+            columns.append(values.select(mean))
+        return pl.concat(columns).collect().to_series().fill_null(0.0).to_list()
 
-    entry = call.metric
-    defaults = {name: x.default for name, x in entry.parameters.items()}
-    return cast(Trained, entry).learned(
-        JudgedRankings(rows, n_queries, means), {**defaults, **options}
-    )
+    method = cast(Trained, call.metric)
+    defaults = {name: x.default for name, x in method.parameters.items()}
+    rankings = JudgedRankings(rows, ids.n_unique(), means)
+    return method.learned(rankings, {**defaults, **options})

@@ -1,6 +1,4 @@
-"""The verbs that fuse several rankings into one, and that give the contribution of each run to a
-fused score.
-"""
+"""Fuse several rankings into one, and explain what each run contributes to a score."""
 
 from __future__ import annotations
 
@@ -49,13 +47,15 @@ digits."""
 
 def method_of(method: str | Call | FittedFusion[object], **options: object) -> Call:
     """The call of a method that a caller names, or has trained."""
-    if isinstance(method, FittedFusion):
-        given = {name: value for name, value in options.items() if value is not None}
-        if given:
-            says = f" belongs to the training of {method.method}; train it so, and leave it out"
-            raise InvalidOption(option(**given), says)
-        return method.call
-    return method if isinstance(method, Call) else fusion_of(method, **options)
+    if isinstance(method, Call):
+        return method
+    if not isinstance(method, FittedFusion):
+        return fusion_of(method, **options)
+    given = {name: value for name, value in options.items() if value is not None}
+    if given:
+        says = f" belongs to the training of {method.method}; train it so, and leave it out"
+        raise InvalidOption(option(**given), says)
+    return method.call
 
 
 def with_weights(
@@ -64,43 +64,44 @@ def with_weights(
     """The weights in the order of the runs."""
     if not isinstance(weights, Mapping):
         return weights
-    if not names:  # of an empty table
+    # An empty table names no runs.
+    if not names:
         return list(weights.values())
-    if {*map(str, weights)} != {*names}:
-        names_there = f"which has {', '.join(names)}; give one for each"
-        raise InvalidOption(
-            option(weights=dict(weights)), f" name other runs than the table, {names_there}"
-        )
-    return [{str(name): x for name, x in weights.items()}[name] for name in names]
+    weight_of = {str(name): weight for name, weight in weights.items()}
+    if weight_of.keys() != {*names}:
+        says = f" name other runs than the table, which has {', '.join(names)}; give one for each"
+        raise InvalidOption(option(weights=dict(weights)), says)
+    return [weight_of[name] for name in names]
 
 
 def formulated(
     call: Call, entries: Entries, *, expected: bool, shared: Rankings | None = None
 ) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document; with the columns of
-    `shared`.
+    """The columns that a method needs, and its value for each document.
+
+    The columns of `shared` are among them.
     """
+    method = cast("Fusion", call.metric)
     options = call.arguments
+    options.pop(method.depth[0], None)
+    missing = options.pop("missing", "skip")
     normalize = options.pop("normalize", None)
-    needed = Needed(["#list"]) if shared is None else shared.needed
     formula_of_scores = None if normalize is None else NORMALIZATIONS[normalize]
-    rankings = Rankings(
-        needed, entries.n_runs, formula_of_scores, options.pop("missing", "skip"), expected
-    )
+    needed = Needed(["#list"]) if shared is None else shared.needed
+    rankings = Rankings(needed, entries.n_runs, formula_of_scores, missing, expected)
     if shared is not None:
         rankings.of_documents = shared.of_documents
-    options.pop(cast("Fusion", call.metric).depth[0], None)
-    return rankings, call.metric.formula(rankings, **options)
+    return rankings, method.formula(rankings, **options)
 
 
 def needs(call: Call, setup: Setup) -> tuple[int | None, bool]:
-    """The depth at which a method cuts rankings, and whether it uses the documents that a ranking
-    lacks.
-    """
-    method, options = cast("Fusion", call.metric), call.arguments
+    """The depth at which a method cuts rankings, and whether it counts absent documents."""
+    method = cast("Fusion", call.metric)
+    options = call.arguments
     name, default = method.depth
+    depth = options.get(name, setup.policies.depth or default)
     absent = method.absent or options.get("missing", "skip") != "skip"
-    return options.get(name, setup.policies.depth or default), absent
+    return depth, absent
 
 
 def fused(
@@ -109,32 +110,37 @@ def fused(
     """A row per document of a query, with its fused score; null for one that no ranking has."""
     depth, absent = needs(call, setup)
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
-    found = scored(entries, [call], expected=setup.policies.tie_rule.averages).rename({"#0": SCORE})
-    label = [name for name in (setup.roles.label,) if name in found.columns]
-    return found.select(pl.exclude(SCORE, *label), SCORE, *label)
+    expected = setup.policies.tie_rule.averages
+    documents = scored(entries, [call], expected=expected)
+    label = [name for name in documents.columns if name == setup.roles.label]
+    return documents.select(pl.exclude("#0", *label), pl.col("#0").alias(SCORE), *label)
 
 
 def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.DataFrame:
-    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the
-    methods share their columns.
+    """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on.
+
+    The methods share their columns.
     """
-    rankings, values = None, {}
+    is_listed = pl.col(LISTED)
+    rankings = None
+    values = []
     for i, call in enumerate(calls):
         rankings, value = formulated(call, entries, expected=expected, shared=rankings)
-        values[f"#{i}"] = pl.when(pl.col(LISTED)).then(value).cast(pl.Float64)
+        score = pl.when(is_listed).then(value)
+        values.append(score.cast(pl.Float64).alias(f"#{i}"))
     if rankings is None:
         return entries.documents
-    columns = {name: x for name, (_, x) in rankings.of_documents.items()}
-    faults = {fault.column: fault.rows for fault in rankings.needed.refused.values()}
-    rows = (
-        rankings.needed.compute(entries.rows)
-        .select("#document", **columns, **faults)
-        .collect(engine="in-memory")
-    )
-    for fault in rankings.needed.refused.values():
-        if rows[fault.column].any():
+    faults = rankings.needed.refused.values()
+    parts = rankings.of_documents
+    columns = {name: term for name, (_, term) in parts.items()}
+    columns |= {fault.column: fault.rows for fault in faults}
+    rows = rankings.needed.compute(entries.rows)
+    terms = rows.select("#document", **columns).collect(engine="in-memory")
+    for fault in faults:
+        if terms[fault.column].any():
             raise InvalidData(fault.message)
-    scores = per_document(rows, rankings.of_documents, entries.documents.height).select(**values)
+    by_document = per_document(terms, parts, entries.documents.height)
+    scores = by_document.select(values)
     for call, column in zip(calls, scores, strict=True):
         if not column.is_finite().all():
             says = f"{call.text} gives a document a score that is NaN or infinite"
@@ -147,20 +153,19 @@ def per_document(
 ) -> pl.DataFrame:
     """A row per document, with the aggregates `parts` of its rows."""
     document = rows["#document"].to_numpy()
-    columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
-    others = {
-        name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"
-    }
-    if others:
-        found = rows.group_by("#document").agg(**others)
-        every = pl.DataFrame({"#document": np.arange(height)}).join(
-            found, "#document", "left", maintain_order="left"
-        )
-        columns.update({name: every[name] for name in others})
-    for name in parts.keys() - others.keys():
-        columns[name] = pl.Series(
-            _sums(document, rows[name].fill_null(0).cast(pl.Float64).to_numpy(), height)
-        )
+    n_rows = np.bincount(document, minlength=height)
+    columns = {LISTED: pl.Series(n_rows > 0)}
+    how_of = {name: how for name, (how, _) in parts.items() if how != "sum"}
+    if how_of:
+        aggregates = {name: getattr(pl.col(name), how)() for name, how in how_of.items()}
+        listed = rows.group_by("#document").agg(**aggregates)
+        every = pl.DataFrame({"#document": np.arange(height)})
+        every = every.join(listed, "#document", "left", maintain_order="left")
+        columns.update({name: every[name] for name in how_of})
+    for name in parts.keys() - how_of.keys():
+        terms = rows[name].fill_null(0).cast(pl.Float64).to_numpy()
+        sums = _sums(document, terms, height)
+        columns[name] = pl.Series(sums)
     return pl.DataFrame(columns)
 
 
@@ -170,12 +175,13 @@ def _sums(document: Integers, terms: Floats, height: int) -> Floats:
     The first 24 bits of the terms and the other bits add up without rounding, if the terms are of
     similar size.
     """
-    first = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
-    with np.errstate(invalid="ignore"):  # infinite terms, whose fused score is refused
-        others = terms - first
-    sums = np.bincount(document, first, minlength=height) + np.bincount(
-        document, others, minlength=height
-    )
+    bits = terms.view(np.int64) & FIRST_BITS
+    first_bits = bits.view(np.float64)
+    # Terms may be infinite here; the fused score is refused later.
+    with np.errstate(invalid="ignore"):
+        other_bits = terms - first_bits
+    sums = np.bincount(document, first_bits, minlength=height)
+    sums = sums + np.bincount(document, other_bits, minlength=height)
     return np.asarray(sums, dtype=np.float64)
 
 
@@ -187,35 +193,43 @@ def over_runs(
     options: Mapping[str, Any],
     new: Iterable[str],
 ) -> pl.DataFrame:
-    """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns
-    that it adds.
+    """Run `work`, a function such as `fused`, on whole queries of the table.
+
+    `new` are the columns that it adds.
     """
-    rows, setup = table.rows, table.setup
+    rows = table.rows
+    setup = table.setup
+    label = setup.roles.label
     runs.required()
     if isinstance(method, FittedFusion):
         runs = method.in_order(runs)
     of_query = runs.queries(setup)
-    taken = [*of_query.roles.query, setup.roles.doc_in(rows.schema), setup.roles.label]
+    doc = setup.roles.doc_in(rows.schema)
+    taken = [*of_query.roles.query, doc, label]
     refuse_names([*new], [name for name in taken if name is not None], "the table")
     refuse_bounds(setup)
-    whole = (
-        runs.names(rows) if table.whole is None or table.whole.runs is None else table.whole.runs
-    )
-    unordered = isinstance(whole, frozenset)
-    known: Sequence[str] = sorted(whole) if isinstance(whole, frozenset) else whole
-    if isinstance(method, FittedFusion) and known:
-        known = method.matched(known)
+    of_whole = None if table.whole is None else table.whole.runs
+    given = runs.names(rows) if of_whole is None else of_whole
+    has_order = not isinstance(given, frozenset)
+    names: Sequence[str] = sorted(given) if isinstance(given, frozenset) else given
+    if isinstance(method, FittedFusion) and names:
+        names = method.matched(names)
     weights = options.get("weights")
-    call = method_of(method, **{**options, "weights": with_weights(weights, known)})
-    if unordered and not isinstance(weights, Mapping) and call.arguments.get("weights") is not None:
+    in_order = with_weights(weights, names)
+    call = method_of(method, **{**options, "weights": in_order})
+    has_weights = call.arguments.get("weights") is not None
+    if has_weights and not has_order and not isinstance(weights, Mapping):
         says = (
             "weights are given in the order of the runs, and the rows of this table have no "
-            "order, so that the runs "
+            f"order, so that the runs of column {runs.column!r} have none; name the run of each "
+            "weight: "
         )
-        so = f"of column {runs.column!r} have none; name the run of each weight: "
-        raise InvalidOption(says, so, option(weights={"bm25": 0.7, "dense": 0.3}))
-    columns = [*runs.columns, setup.roles.label]
-    return in_parts(rows, of_query, columns, lambda part: work(part, of_query, call, runs, known))
+        raise InvalidOption(says, option(weights={"bm25": 0.7, "dense": 0.3}))
+
+    def of_part(part: pl.DataFrame) -> pl.DataFrame:
+        return work(part, of_query, call, runs, names)
+
+    return in_parts(rows, of_query, [*runs.columns, label], of_part)
 
 
 @verb(gives="list", runs=runs_for)
@@ -282,9 +296,10 @@ def fuse(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"],
+    ...     "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
     >>> fused = df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"])
-    >>> [round(score, 6) for score in fused["score"].to_list()]             # 1/61, 1/62 + 1/61, 1/62
+    >>> [round(score, 6) for score in fused["score"].to_list()]    # 1/61, 1/62 + 1/61, 1/62
     [0.016393, 0.032522, 0.016129]
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
@@ -340,14 +355,16 @@ def explain(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"],
+    ...     "bm25": [9.0, 7], "dense": [None, 0.8]})
     >>> found = df.rank.fusion.explain("rrf(k=1)", runs=["bm25", "dense"])
     >>> found["doc_id"].to_list(), found["run"].to_list(), found["rank"].to_list()
     (['b', 'b', 'a'], ['bm25', 'dense', 'bm25'], [2, 1, 1])
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()
     ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
-    return over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES])
+    chosen = runs_for(method, runs, run)
+    return over_runs(_explained, table, method, chosen, options, [*FIGURES])
 
 
 def _explained(
@@ -357,24 +374,22 @@ def _explained(
     depth, absent = needs(call, setup)
     expected = setup.policies.tie_rule.averages
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
-    documents = _in_order(
-        scored(entries, [call], expected=expected).rename({"#0": "#fused"}), setup
-    )
+    documents = scored(entries, [call], expected=expected).rename({"#0": "#fused"})
+    documents = _in_order(documents, setup)
     rankings, value = formulated(call, entries, expected=expected)
-    term = _term(rankings, value)
     normalized = rankings.score if "normalize" in call.metric.parameters else pl.lit(None)
     columns = {name: x for name, (_, x) in rankings.of_documents.items()}
-    rows = (
-        rankings.needed.compute(entries.rows)
-        .with_columns(normalized.alias("#normalized"), **columns)
-        .collect()
-    )
-    totals = per_document(rows, rankings.of_documents, entries.documents.height).with_row_index(
-        "#document"
-    )
-    others = totals.cast({"#document": pl.Int64}).select(
-        "#document", *(name for name in columns if name != term)
-    )
+    computed = rankings.needed.compute(entries.rows)
+    normalized = normalized.alias("#normalized")
+    rows = computed.with_columns(normalized, **columns).collect()
+    totals = per_document(rows, rankings.of_documents, entries.documents.height)
+    totals = totals.with_row_index("#document").cast({"#document": pl.Int64})
+    # The column of each row stands for the total of which it is a term.
+    term = _term(rankings, value)
+    of_document = [name for name in columns if name != term]
+    others = totals.select("#document", *of_document)
+    terms = rows.drop(of_document).lazy()
+    terms = terms.join(others.lazy(), on="#document")
     figures = {
         RUN_OF_TABLE: pl.lit(pl.Series(names, dtype=pl.String)).gather(pl.col("#run")),
         "rank": rankings.rank,
@@ -384,16 +399,11 @@ def _explained(
         "fused": pl.col("#fused"),
         "fused_rank": pl.col("#fused rank"),
     }
-    of_rows = (
-        rows.drop(name for name in columns if name != term)
-        .lazy()
-        .join(others.lazy(), on="#document")
-    )
-    last = [name for name in (setup.roles.label,) if name in documents.columns]
-    of_document = [name for name in documents.columns if name not in (*last, *OWN)]
-    wanted = [x.cast(FIGURES[name]).alias(name) for name, x in figures.items()]
-    found = of_rows.join(documents.lazy(), on="#document").sort("#order", "#run")
-    return found.select(*of_document, *wanted, *last).collect(engine="in-memory")
+    wanted = [figure.cast(FIGURES[name]).alias(name) for name, figure in figures.items()]
+    label = [name for name in documents.columns if name == setup.roles.label]
+    ids = [name for name in documents.columns if name not in (*label, *OWN)]
+    ordered = terms.join(documents.lazy(), on="#document").sort("#order", "#run")
+    return ordered.select(*ids, *wanted, *label).collect(engine="in-memory")
 
 
 OWN = ("#document", "#order", "#fused", "#fused rank")
@@ -404,16 +414,16 @@ def _in_order(fused: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     of_fused = setup.changed(score="#fused", ascending=False)
     order = in_rank_order(fused, Columns.of(of_fused, fused.schema, label=False))
     rank = order.rows().select("#query", "#row", pl.col("#position").alias("#fused rank"))
-    named = (
-        pl.Series("#document", rank["#row"], pl.Int64),
+    row = rank["#row"]
+    documents = fused[row].with_columns(
+        pl.Series("#document", row, pl.Int64),
         pl.int_range(rank.height, eager=True).alias("#order"),
+        rank["#fused rank"],
     )
-    of_query = [fused[ROW][order.first][rank["#query"]]] if ROW in fused.columns else []
-    return (
-        fused[rank["#row"]]
-        .with_columns(*named, rank["#fused rank"], *of_query)
-        .drop_nulls("#fused")
-    )
+    if ROW in fused.columns:
+        row_of_query = fused[ROW][order.first]
+        documents = documents.with_columns(row_of_query[rank["#query"]])
+    return documents.drop_nulls("#fused")
 
 
 def _term(rankings: Rankings, value: pl.Expr) -> str | None:
@@ -424,9 +434,8 @@ def _term(rankings: Rankings, value: pl.Expr) -> str | None:
     """
     for name in rankings.totals:
         others = {other: 3.0 for other in rankings.of_documents if other != name}
-        none, one, two = (
-            pl.DataFrame({name: [0.0, 1.0, 2.0]}).with_columns(**others).select(value).to_series()
-        )
+        trial = pl.DataFrame({name: [0.0, 1.0, 2.0]}).with_columns(**others)
+        none, one, two = trial.select(value).to_series()
         if none == 0 and two == 2 * one:
             return name
     return None

@@ -1,10 +1,8 @@
-"""Tune methods of fusion by cross-validation over the queries, and measure the gain on queries not
-used for the choice.
-"""
+"""Tune methods of fusion by cross-validation, and measure the gain on other queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
@@ -40,6 +38,7 @@ from ..._support.option_values import Range
 from ..._support.progress import Progress
 from ..._support.statistical_options import Correction, DifferenceTest, Interval
 from ..._table.roles import require_all, require_number
+from ..._table.runs import Runs
 from ..._table.setup import Setup, refuse_bounds
 from ..._table.shared_options import Intervals, OfRuns, runs_of
 from ..._table.table import R, Table, refuse_names
@@ -62,9 +61,12 @@ Score: TypeAlias = Callable[[Sequence[Call]], Sequence[float]]
 
 WEIGHTS = "weights"
 CHOICES: Mapping[str, Sequence[object]] = {
-    "k": (60, 0, 5, 10, 20, 40, 80, 100), "gamma": (1, 0, -1, -0.5, 0.5, 1.5, 2), "sigma": (0.01, 0, 0.05, 0.1, 0.2, 0.5, 1),
-    "phi": (0.8, 0.5, 0.6, 0.7, 0.85, 0.9, 0.95), WEIGHTS: (None,),
-}  # fmt: skip
+    "k": (60, 0, 5, 10, 20, 40, 80, 100),
+    "gamma": (1, 0, -1, -0.5, 0.5, 1.5, 2),
+    "sigma": (0.01, 0, 0.05, 0.1, 0.2, 0.5, 1),
+    "phi": (0.8, 0.5, 0.6, 0.7, 0.85, 0.9, 0.95),
+    WEIGHTS: (None,),
+}
 """The values of an option that are tried if the caller gives none, the default first."""
 
 GRID_RUNS = 3
@@ -138,31 +140,33 @@ class Space:
 
     @property
     def untuned(self) -> Call:
-        """The setting to which tuning is compared: the first value of each option, and equal
-        weights.
-        """
-        return self._call({name: values[0] for name, values in self.choices.items()})
+        """The first value of each option, and equal weights, to which tuning is compared."""
+        return self._call(self._first_values)
+
+    @property
+    def _first_values(self) -> dict[str, object]:
+        return {name: values[0] for name, values in self.choices.items()}
 
     @cached_property
     def grid(self) -> list[Call]:
         """All settings, the untuned one first."""
-        settings = (
-            self._call(dict(zip(self.choices, x, strict=True)))
-            for x in product(*self.choices.values())
-        )
-        return list(dict.fromkeys(settings))
+        every = product(*self.choices.values())
+        calls = [self._call(dict(zip(self.choices, values, strict=True))) for values in every]
+        return list(dict.fromkeys(calls))
 
     def best(self, score: Score) -> Call:
         """The setting with the highest mean; of equal ones the first tried."""
         if self.tuning.searched(self.n_runs) == "grid":
             return _best(self.grid, score)
-        chosen = {name: values[0] for name, values in self.choices.items()}
+        chosen = self._first_values
         for _ in range(SWEEPS):
             before = chosen
             for name, run in self._coordinates():
-                values = [chosen[name], *self._values(name, run, chosen[name])]
-                settings = {self._call(x): x for x in ({**chosen, name: value} for value in values)}
-                chosen = settings[_best([*settings], score)]
+                now = chosen[name]
+                values = [now, *self._values(name, run, now)]
+                options = [{**chosen, name: value} for value in values]
+                options_of = {self._call(x): x for x in options}
+                chosen = options_of[_best([*options_of], score)]
             if chosen == before:
                 break
         return self._call(chosen)
@@ -175,39 +179,47 @@ class Space:
     @property
     def size(self) -> int:
         """The number of settings in a grid."""
-        steps, further = self.tuning.n_steps, self.n_runs - 1
-        of_weights = {WEIGHTS: 1 + comb(steps + further, further)} if self.steps_weights else {}
-        return prod(
-            {**{name: len(values) for name, values in self.choices.items()}, **of_weights}.values()
-        )
+        sizes = {name: len(values) for name, values in self.choices.items()}
+        if self.steps_weights:
+            further = self.n_runs - 1
+            sizes[WEIGHTS] = 1 + comb(self.tuning.n_steps + further, further)
+        return prod(sizes.values())
+
+    def with_weights(self, weights: Sequence[object]) -> Space:
+        """The settings with these lists of weights."""
+        return replace(self, choices={**self.choices, WEIGHTS: weights})
 
     def _coordinates(self) -> list[tuple[str, int | None]]:
         """The options, and weights run by run."""
-        runs = range(self.n_runs) if self.steps_weights else ()
-        others = (name for name in self.choices if name != WEIGHTS or not self.steps_weights)
-        return [*((WEIGHTS, run) for run in runs), *((name, None) for name in others)]
+        if not self.steps_weights:
+            return [(name, None) for name in self.choices]
+        weights = [(WEIGHTS, run) for run in range(self.n_runs)]
+        return [*weights, *((name, None) for name in self.choices if name != WEIGHTS)]
 
     def _values(self, name: str, run: int | None, now: object) -> Sequence[object]:
-        """The values of an option to try; for a run's weight, lists in which the other weights keep
-        their ratios.
+        """The values of an option to try.
+
+        For a run's weight these are lists in which the other weights keep their ratios.
         """
         if run is None:
             return self.choices[name]
         weights = now if isinstance(now, Sequence) else (1.0,) * self.n_runs
-        return [
-            _with(weights, run, i / self.tuning.n_steps) for i in range(self.tuning.n_steps + 1)
-        ]
+        n_steps = self.tuning.n_steps
+        return [_with(weights, run, i / n_steps) for i in range(n_steps + 1)]
 
     def _call(self, options: Mapping[str, object]) -> Call:
         given = {name: x for name, x in options.items() if x is not None}
-        return call_of(self.start.metric, (), {**self.start.arguments, **given})
+        arguments = {**self.start.arguments, **given}
+        return call_of(self.start.metric, (), arguments)
 
 
 def _best(calls: Sequence[Call], score: Score) -> Call:
-    best, highest = calls[0], None
+    best = calls[0]
+    highest = None
     for call, mean in zip(calls, score(calls), strict=True):
         if highest is None or mean > highest + GAIN * abs(highest):
-            best, highest = call, mean
+            best = call
+            highest = mean
     return best
 
 
@@ -215,17 +227,22 @@ def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...
     """The weights with a new one for a run; the others keep their ratios, and all add up to 1."""
     rest = sum(weights) - weights[run]
     shares = [x / rest if rest > 0 else 1 / (len(weights) - 1) for x in weights]
-    return tuple(
-        round(weight if i == run else (1 - weight) * share, 6) for i, share in enumerate(shares)
-    )
+    changed = [(1 - weight) * share for share in shares]
+    changed[run] = weight
+    return tuple(round(x, 6) for x in changed)
 
 
 def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
-    """The settings of each method; refused if there is nothing to choose, or too much for a
-    grid.
+    """The settings of each method.
+
+    Nothing to choose is refused, and too much for a grid.
     """
-    calls, methods = [fusion_of(text) for text in tuning.methods], ", ".join(tuning.methods)
-    spaces = [Space(call, _choices(call, tuning.options), tuning, n_runs) for call in calls]
+    spaces = []
+    for text in tuning.methods:
+        call = fusion_of(text)
+        choices = _choices(call, tuning.options)
+        spaces.append(Space(call, choices, tuning, n_runs))
+    methods = ", ".join(tuning.methods)
     for name in tuning.options:
         if not any(name in space.choices for space in spaces):
             raise InvalidOption(
@@ -235,58 +252,57 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
     if sum(sizes) < 2 or 0 in sizes:
         says = (
             f"{methods or 'no method'} leaves nothing to choose; give options={{...}} with the "
-            "values to try, "
+            "values to try, several methods, as ['comb_sum', 'comb_mnz'], or several "
+            "normalisations, as "
         )
-        so = "several methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as "
-        raise InvalidOption(says, so, option(normalize=["min_max", "zmuv"]))
+        raise InvalidOption(says, option(normalize=["min_max", "zmuv"]))
     if tuning.searched(n_runs) == "coordinate":
         return spaces
     if sum(sizes) > MOST:
-        other = option(search="coordinate"), f", or a greater step than {tuning.step:g}"
-        raise InvalidOption(
-            f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ", *other
-        )
-    simplex = (
-        [None, *_simplex(tuning.n_steps, n_runs)] if any(x.steps_weights for x in spaces) else []
-    )
-    return [
-        replace(x, choices={**x.choices, WEIGHTS: simplex}) if x.steps_weights else x
-        for x in spaces
-    ]
+        says = f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write "
+        other = f", or a greater step than {tuning.step:g}"
+        raise InvalidOption(says, option(search="coordinate"), other)
+    if not any(space.steps_weights for space in spaces):
+        return spaces
+    simplex = [None, *_simplex(tuning.n_steps, n_runs)]
+    return [space.with_weights(simplex) if space.steps_weights else space for space in spaces]
 
 
 def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
     """The values of each option that the text leaves open."""
-    found: dict[str, Sequence[object]] = {}
+    choices: dict[str, Sequence[object]] = {}
     fixed = {name for name, _ in call.options} | call.given
     for name in call.metric.parameters:
         if name in fixed:
             continue
         if name in options:
-            found[name] = [tuple(x) if isinstance(x, list) else x for x in options[name]]
+            choices[name] = [tuple(x) if isinstance(x, list) else x for x in options[name]]
         elif name in CHOICES:
-            found[name] = CHOICES[name]
-    return found
+            choices[name] = CHOICES[name]
+    return choices
 
 
 def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
-    """All weights of n runs that are multiples of the step and add up to 1, the most equal
-    first.
-    """
-    bars = combinations(range(steps + n - 1), n - 1)
-    parts = [[b - a - 1 for a, b in zip((-1, *x), (*x, steps + n - 1), strict=True)] for x in bars]
-    return [
-        tuple(x / steps for x in part)
-        for part in sorted(parts, key=lambda part: sum(x * x for x in part))
-    ]
+    """All weights of n runs in steps that add up to 1, the most equal first."""
+    # Stars and bars: the numbers of steps between n - 1 bars among all places.
+    places = steps + n - 1
+    lists = []
+    for bars in combinations(range(places), n - 1):
+        ends = zip((-1, *bars), (*bars, places), strict=True)
+        lists.append([end - start - 1 for start, end in ends])
+    lists.sort(key=lambda numbers: sum(number * number for number in numbers))
+    return [tuple(number / steps for number in numbers) for numbers in lists]
 
 
-TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
-"""The names of the rankings beside the single runs."""
+TUNED = "tuned, out of fold"
+IN_SAMPLE = "tuned, in sample"
+UNTUNED = "untuned"
+FUSED = (TUNED, IN_SAMPLE, UNTUNED)
+"""The names of the rankings other than the single runs."""
 
 TABLE = schema("ranking method mean ci_low ci_high interval n_queries")
 
-COLUMNS = ("fold", "method", "ranking", *(TUNED, IN_SAMPLE, UNTUNED))
+COLUMNS = ("fold", "method", "ranking", *FUSED)
 """The columns of the results, which no query column may have."""
 
 AT_ONCE = 4_000_000
@@ -347,35 +363,34 @@ class TunedFusion(Result[R_co]):
         if not runs and run is None:
             run = self.settings.get("run")
             runs = self.runs if run is None else None
-        weights = self.settings.get("weights")
-        return ranker_of(frame).fuse(
-            self.settings["unweighted"], runs=runs, run=run, weights=weights
-        )
+        ranker = ranker_of(frame)
+        method = self.settings["unweighted"]
+        return ranker.fuse(method, runs=runs, run=run, weights=self.settings.get("weights"))
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """The chosen method, and its means out of fold and in sample."""
-        rankings = records(self.table)
-        out, within = rankings[:2]
-        means = [number(row["mean"], 3) for row in (out, within)]
-        ends = interval(out["ci_low"], out["ci_high"], 3)
+        settings = self.settings
+        out_of_fold, in_sample = records(self.table)[:2]
+        mean = number(out_of_fold["mean"], 3)
+        ends = interval(out_of_fold["ci_low"], out_of_fold["ci_high"], 3)
+        mean_in_sample = number(in_sample["mean"], 3)
+        n = len(records(self.candidates))
         return [
-            f"{self.text}, chosen among {len(records(self.candidates)):,} settings on "
-            f"{queries_of([out])}",
-            f"{self.settings['metric']} out of fold {means[0]}{ends} "
-            f"({self.settings['folds']} folds), in sample {means[1]}",
+            f"{self.text}, chosen among {n:,} settings on {queries_of([out_of_fold])}",
+            f"{settings['metric']} out of fold {mean}{ends} ({settings['folds']} folds), "
+            f"in sample {mean_in_sample}",
         ]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per ranking with its mean."""
         rankings = records(self.table)
-        chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(self.folds))
-        kinds = f"Interval: {intervals_of(row['interval'] for row in rankings)}."
+        kinds = intervals_of(row["interval"] for row in rankings)
+        chosen = [f"Fold {row['fold']}: {row['method']}" for row in records(self.folds)]
+        notes = (f"Interval: {kinds}.", *chosen)
         heads = {"mean": f"mean [{percent(self.settings)} interval]"}
         cells = {"method": _of_method, "mean": _mean}
         named = ("ranking", "method")
-        return [
-            grid(self, rankings, named, "mean", (kinds, *chosen), None, heads=heads, cells=cells)
-        ]
+        return [grid(self, rankings, named, "mean", notes, None, heads=heads, cells=cells)]
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """The comparison with the other rankings comes below."""
@@ -395,60 +410,75 @@ class Values:
         metric: Call,
         progress: Callable[[int, int], None],
     ) -> None:
-        self.read, self.setup, self.metric, self.progress = read, setup, metric, progress
+        self.read = read
+        self.setup = setup
+        self.metric = metric
+        self.progress = progress
         self.sign = 1 if metric.higher_is_better else -1
         self.known: dict[Call, Floats] = {}
         self._entries: dict[tuple[int | None, bool], Entries] = {}
 
     def entries(self, depth: int | None, absent: bool) -> Entries:
         """The entries of all runs, as the methods that need the same share them."""
-        if (depth, absent) not in self._entries:
-            self._entries[depth, absent] = self.read(depth=depth, absent=absent)
-        return self._entries[depth, absent]
+        key = (depth, absent)
+        if key not in self._entries:
+            self._entries[key] = self.read(depth=depth, absent=absent)
+        return self._entries[key]
 
     def of(self, calls: Sequence[Call]) -> Floats:
         """Queries by settings, NaN where the metric has no value."""
         groups: dict[tuple[int | None, bool], list[Call]] = {}
         for call in dict.fromkeys(calls):
             if call not in self.known:
-                groups.setdefault(needs(call, self.setup), []).append(call)
-        total = len(self.known) + sum(map(len, groups.values()))
-        for need, some in groups.items():
+                need = needs(call, self.setup)
+                groups.setdefault(need, []).append(call)
+        total = len(self.known) + sum(len(group) for group in groups.values())
+        for need, group in groups.items():
             entries = self.entries(*need)
-            step = max(1, AT_ONCE // max(1, entries.documents.height))
-            for start in range(0, len(some), step):
-                table = scored(
-                    entries,
-                    some[start : start + step],
-                    expected=self.setup.policies.tie_rule.averages,
-                )
-                for i, call in enumerate(some[start : start + step]):
-                    self.known[call] = self.measured(
-                        table, self.setup.changed(score=f"#{i}", ascending=False)
-                    )
-                    self.progress(len(self.known), total)
+            n_documents = max(1, entries.documents.height)
+            at_once = max(1, AT_ONCE // n_documents)
+            for start in range(0, len(group), at_once):
+                batch = group[start : start + at_once]
+                self._measure_all(entries, batch, total)
         return np.column_stack([self.known[call] for call in calls])
 
+    def _measure_all(self, entries: Entries, calls: Sequence[Call], total: int) -> None:
+        """Make settings known, which are some of `total`."""
+        expected = self.setup.policies.tie_rule.averages
+        table = scored(entries, calls, expected=expected)
+        for i, call in enumerate(calls):
+            of_call = self.setup.changed(score=f"#{i}", ascending=False)
+            self.known[call] = self.measured(table, of_call)
+            self.progress(len(self.known), total)
+
     def measured(self, table: pl.DataFrame, setup: Setup) -> Floats:
-        """The value of each query, on the scale of its mean, queries by first appearance in the
-        table.
+        """The value of each query, on the scale of its mean.
+
+        Queries come by first appearance in the table.
         """
-        found = measure(table, setup, self.metric).lazy().collect()[self.metric.text]
-        return scaled(found.fill_null(np.nan).to_numpy()[:, None], [self.metric])[:, 0]
+        per_query = measure(table, setup, self.metric).lazy().collect()
+        values = per_query[self.metric.text].fill_null(np.nan)
+        return scaled(values.to_numpy()[:, None], [self.metric])[:, 0]
 
     def mean_of_parts(self, parts: Sequence[tuple[Call, Integers]]) -> float:
         """The mean over queries in parts, each under its own setting, the higher the better."""
         values = np.concatenate([self.of([call])[queries] for call, queries in parts])
         return self.sign * float(np.nan_to_num(_means(values))[0])
 
-    def mean(self, queries: Integers) -> Callable[[Sequence[Call]], Sequence[float]]:
+    def mean(self, queries: Integers) -> Score:
         """The means of settings over some of the queries, the higher the better."""
-        return lambda calls: (self.sign * np.nan_to_num(_means(self.of(calls)[queries]))).tolist()
+
+        def score(calls: Sequence[Call]) -> Sequence[float]:
+            means: Floats = np.nan_to_num(_means(self.of(calls)[queries]))
+            return [self.sign * mean for mean in means.tolist()]
+
+        return score
 
 
 def _means(values: Floats) -> Floats:
     """The mean of each column; NaN without a value."""
-    return stats.means(values, np.ones(len(values)))
+    weights = np.ones(len(values))
+    return stats.means(values, weights)
 
 
 def _of_method(row: Record, name: str) -> Cell:
@@ -545,8 +575,8 @@ def tune(
     Each run is right on one query only, so that weights chosen on one query fail on the other:
 
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0],
-    ...                    "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"],
+    ...     "label": [1, 0, 1, 0], "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
     >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
     >>> tuned.text
     'wsum(weights=[0,1])'
@@ -555,76 +585,49 @@ def tune(
     >>> tuned.fuse(df)["score"].to_list()
     [1.0, 2.0, 2.0, 1.0]
     """
-    texts = (
-        tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
-    )
+    texts: Any = (method,)
+    if isinstance(method, Iterable) and not isinstance(method, str):
+        texts = tuple(method)
     choices = dict(options or {})
     if normalize is not None:
         choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
-    significance, resampling = Significance(test, correction), Resampling.of(shared, interval)
+    significance = Significance(test, correction)
+    resampling = Resampling.of(shared, interval)
     tuning = Tuning(texts, choices, step, search, folds, resampling.seed)
-    rows, setup, chosen_runs = table.rows, table.setup, runs_of(shared).required()
-    (measured,) = averaged(
-        [metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])", of_rankings=True
-    )
+    setup = table.setup
+    chosen_runs = runs_of(shared).required()
+    example = "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])"
+    (measured,) = averaged([metric], example, of_rankings=True)
     refuse_bounds(setup)
     of_queries = chosen_runs.queries(setup)
     query = list(of_queries.roles.query)
-    require_all(rows.schema, [*((name, "query") for name in query), (setup.roles.label, "label")])
-    require_number(rows.schema, setup.roles.label, "label")
-    names = two_or_more(chosen_runs.names(rows))
-    refuse_names([*COLUMNS, *names], query, "the query")
-    refuse_names([*COLUMNS], names, "the list of runs")
+    names = _names_of_runs(table, chosen_runs, query)
     spaces = spaces_of(tuning, len(names))
-    queries = rows.select(query).unique(maintain_order=True)
+    queries = table.rows.select(query).unique(maintain_order=True)
     if folds > queries.height:
-        raise InvalidOption(
-            option(folds=folds), f" are more than the {queries.height} queries of the table"
-        )
-    with Progress("tuning", resampling.progress) as progressing:
-        values = Values(
-            partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing
-        )
-        order = _shuffled(queries, tuning.seed)
-        fold = np.empty(len(order), dtype=np.int64)
-        fold[order] = np.arange(len(order)) % folds
-        chosen = [_chosen(spaces, values, order[fold[order] != i], folds) for i in range(folds)]
-        final = _chosen(spaces, values, order, folds)
-        untuned = spaces[0].untuned
-        in_sample, of_untuned = values.of([final, untuned]).T
-        of_folds = values.of(chosen)
-        rankings = {
-            TUNED: of_folds[np.arange(len(fold)), fold],
-            IN_SAMPLE: in_sample,
-            UNTUNED: of_untuned,
-        }
+        there = f" are more than the {queries.height} queries of the table"
+        raise InvalidOption(option(folds=folds), there)
+    read = partial(entries_of, table.rows, setup, chosen_runs, names)
+    with Progress("tuning", resampling.progress) as progress:
+        values = Values(read, of_queries, measured, progress)
+        folded = Folded.of(spaces, values, queries, tuning)
+        rankings = folded.rankings(values)
         full = values.entries(setup.policies.depth, False)
-        rankings |= {
-            name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)
-        }
-    of_rankings = np.stack([unscaled(x[:, None], [measured]) for x in rankings.values()])
-    weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
-    found = PairedValues(query, [*rankings], [measured], weighted, of_rankings)
-    (of_all,) = found.slices
-    pairs = [(i, 0) for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
+        for i, name in enumerate(names):
+            scores = of_run(full, i, of_queries)
+            rankings[name] = values.measured(*scores)
+    paired = _paired(queries, rankings, measured)
     of_pairs = Estimation.by(interval if test == "auto" else test, resampling)
-    with Progress("comparing runs", resampling.progress) as progressing:
-        compared = compared_values(found, of_all, pairs, of_pairs, progressing)
-    chosen_texts = [call.text for call in chosen]
-    methods = pl.Series("method", [chosen_texts[i] for i in fold], pl.String)
-    columns = [
-        pl.Series(name, x[:, 0]).fill_nan(None)
-        for name, x in zip(found.runs, found.values, strict=True)
-    ]
-    result = {
-        "table": _table(
-            found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling
-        ),
-        "comparison": significance.adjusted(compared),
-        "folds": _folds(fold, chosen_texts, of_folds, measured),
-        "per_query": queries.with_columns(pl.Series("fold", fold + 1), methods, *columns),
+    final = folded.final
+    texts_of = {IN_SAMPLE: final.text, UNTUNED: folded.untuned.text}
+    tables = {
+        "table": _table(paired, measured, texts_of, resampling),
+        "comparison": significance.adjusted(_compared(paired, of_pairs)),
+        "folds": folded.table(measured),
+        "per_query": queries.with_columns(*folded.columns(), *_columns(paired)),
         "candidates": _candidates(values, measured),
     }
+    unweighted = tuple(pair for pair in final.options if pair[0] != WEIGHTS)
     weights = final.arguments.get("weights")
     settings = {
         "methods": texts,
@@ -633,85 +636,181 @@ def tune(
         "search": tuning.searched(len(names)),
         "family": significance.family,
         "by": (),
-        "runs": [name for name in found.runs if name != IN_SAMPLE],
-        "unweighted": replace(
-            final, options=tuple(x for x in final.options if x[0] != WEIGHTS)
-        ).text,
+        "runs": [name for name in paired.runs if name != IN_SAMPLE],
+        "unweighted": replace(final, options=unweighted).text,
         "weights": None if weights is None else dict(zip(names, weights, strict=True)),
     }
-    tables = {name: table.give(x) for name, x in result.items()}
-    return TunedFusion(final.text, tuple(names), **tables, settings=settings)
+    given = {name: table.give(frame) for name, frame in tables.items()}
+    return TunedFusion(final.text, tuple(names), **given, settings=settings)
+
+
+def _paired(queries: pl.DataFrame, rankings: Mapping[str, Floats], metric: Call) -> PairedValues:
+    """The values of rankings, given on the scale of the metric's mean, on its own scale."""
+    values = [unscaled(x[:, None], [metric]) for x in rankings.values()]
+    weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
+    return PairedValues(queries.columns, [*rankings], [metric], weighted, np.stack(values))
+
+
+def _compared(paired: PairedValues, estimation: Estimation) -> pl.DataFrame:
+    """The tuned method out of fold compared with the untuned one and each run."""
+    (of_all,) = paired.slices
+    others = [i for i, name in enumerate(paired.runs) if name not in (TUNED, IN_SAMPLE)]
+    pairs = [(i, 0) for i in others]
+    with Progress("comparing runs", estimation.resampling.progress) as progress:
+        return compared_values(paired, of_all, pairs, estimation, progress)
+
+
+def _names_of_runs(table: Table[Any], runs: Runs, query: Sequence[str]) -> list[str]:
+    """The names of the runs of a table that has all columns, none of them with another's name."""
+    label = table.setup.roles.label
+    schema_of_rows = table.rows.schema
+    required = [(name, "query") for name in query]
+    require_all(schema_of_rows, [*required, (label, "label")])
+    require_number(schema_of_rows, label, "label")
+    names = two_or_more(runs.names(table.rows))
+    refuse_names([*COLUMNS, *names], query, "the query")
+    refuse_names([*COLUMNS], names, "the list of runs")
+    return [*names]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """The settings chosen on all queries and without each fold.
+
+    Attributes
+    ----------
+    fold
+        The number of each query's fold, from 0 on.
+    chosen
+        The setting chosen on the other folds, for each fold.
+    of_folds
+        The values of queries under these, queries by folds.
+    final
+        The setting chosen on all queries.
+    untuned
+        The setting to which tuning is compared.
+    """
+
+    fold: Integers
+    chosen: Sequence[Call]
+    of_folds: Floats
+    final: Call
+    untuned: Call
+
+    @classmethod
+    def of(
+        cls, spaces: Sequence[Space], values: Values, queries: pl.DataFrame, tuning: Tuning
+    ) -> Folded:
+        """The settings that are best on the queries."""
+        order = _shuffled(queries, tuning.seed)
+        fold = np.empty(len(order), dtype=np.int64)
+        places = np.arange(len(order))
+        fold[order] = places % tuning.folds
+        chosen = []
+        for i in range(tuning.folds):
+            others = order[fold[order] != i]
+            chosen.append(_chosen(spaces, values, others, tuning.folds))
+        final = _chosen(spaces, values, order, tuning.folds)
+        return cls(fold, chosen, values.of(chosen), final, spaces[0].untuned)
+
+    def rankings(self, values: Values) -> dict[str, Floats]:
+        """The values of queries out of fold, in sample and untuned."""
+        in_sample, untuned = values.of([self.final, self.untuned]).T
+        queries = np.arange(len(self.fold))
+        out_of_fold = self.of_folds[queries, self.fold]
+        return {TUNED: out_of_fold, IN_SAMPLE: in_sample, UNTUNED: untuned}
+
+    def columns(self) -> list[pl.Series]:
+        """The fold of each query, and the method by which it is fused out of fold."""
+        methods = [self.chosen[i].text for i in self.fold]
+        return [pl.Series("fold", self.fold + 1), pl.Series("method", methods, pl.String)]
+
+    def table(self, metric: Call) -> pl.DataFrame:
+        """The method chosen for each fold, and its means on the other folds and on this one."""
+        rows = []
+        for i, call in enumerate(self.chosen):
+            is_in = self.fold == i
+            values = self.of_folds[:, [i]]
+            means = [_mean_of(values[part], metric) for part in (~is_in, is_in)]
+            rows.append((i + 1, int(is_in.sum()), call.text, *means))
+        dtypes = {
+            "fold": pl.Int64,
+            "n_queries": pl.UInt32,
+            "method": pl.String,
+            "train": pl.Float64,
+            "test": pl.Float64,
+        }
+        folds = pl.DataFrame(rows, dtypes, orient="row")
+        return folds.with_columns(pl.col("train", "test").fill_nan(None))
+
+
+def _mean_of(values: Floats, metric: Call) -> float:
+    """The mean of a column on the metric's own scale."""
+    mean: float = unscaled(_means(values), [metric]).item()
+    return mean
+
+
+def _columns(paired: PairedValues) -> list[pl.Series]:
+    """The values of each ranking."""
+    by_name = zip(paired.runs, paired.values, strict=True)
+    return [pl.Series(name, values[:, 0]).fill_nan(None) for name, values in by_name]
 
 
 def _shuffled(queries: pl.DataFrame, seed: int) -> Integers:
     """The numbers of the queries in a random order, the same for any order of the rows."""
-    in_order = (
-        queries.with_row_index("#row").sort(queries.columns)["#row"].to_numpy().astype(np.int64)
-    )
-    drawn = np.random.PCG64(seed).random_raw(len(in_order))
-    return in_order[np.argsort(drawn, kind="stable")]
+    in_order = queries.with_row_index("#row").sort(queries.columns)["#row"]
+    numbers = in_order.to_numpy().astype(np.int64)
+    keys = np.random.PCG64(seed).random_raw(len(numbers))
+    return numbers[np.argsort(keys, kind="stable")]
 
 
 def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: int) -> Call:
-    """The best setting on some queries; of several methods, that of the method with the best mean
-    out of fold.
+    """The best setting on some queries.
+
+    Of several methods, it is that of the method with the best mean out of fold.
     """
     score = values.mean(queries)
-    inner = min(folds, len(queries))
-    if len(spaces) == 1 or inner < 2:
+    inner_folds = min(folds, len(queries))
+    if len(spaces) == 1 or inner_folds < 2:
         calls = [space.best(score) for space in spaces]
-        return calls[int(np.argmax(score(calls)))]
-    fold = np.arange(len(queries)) % inner
-    out_of_fold = []
+        best_call = int(np.argmax(score(calls)))
+        return calls[best_call]
+    fold = np.arange(len(queries)) % inner_folds
+    means = []
     for space in spaces:
-        parts = [
-            (space.best(values.mean(queries[fold != i])), queries[fold == i]) for i in range(inner)
-        ]
-        out_of_fold.append(values.mean_of_parts(parts))
-    return spaces[int(np.argmax(out_of_fold))].best(score)
+        parts = []
+        for i in range(inner_folds):
+            others = queries[fold != i]
+            best = space.best(values.mean(others))
+            parts.append((best, queries[fold == i]))
+        means.append(values.mean_of_parts(parts))
+    best_space = int(np.argmax(means))
+    return spaces[best_space].best(score)
 
 
 def _table(
-    found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling
+    paired: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling
 ) -> pl.DataFrame:
     """The mean of each ranking, with its interval."""
-    (of_all,) = found.slices
-    calls = [metric] * len(found.runs)
-    x, weights = scaled(found.values[:, of_all, 0].T, calls), np.ones(len(of_all))
-    within = limits(found.values, [metric]).repeated(len(calls))
+    (of_all,) = paired.slices
+    calls = [metric] * len(paired.runs)
+    values = scaled(paired.values[:, of_all, 0].T, calls)
+    weights = np.ones(len(of_all))
+    within = limits(paired.values, [metric]).repeated(len(calls))
     with Progress("resampling queries", resampling.progress) as progress:
-        low, high, kinds = resampling.intervals(x, weights, within, progress)
-    figures = (unscaled(y, calls).tolist() for y in (stats.means(x, weights), low, high))
-    counted = (~np.isnan(x)).sum(axis=0).tolist()
-    rows = zip(found.runs, map(texts.get, found.runs), *figures, kinds, counted, strict=True)
+        low, high, kinds = resampling.intervals(values, weights, within, progress)
+    means = stats.means(values, weights)
+    figures = [unscaled(x, calls).tolist() for x in (means, low, high)]
+    n_queries = (~np.isnan(values)).sum(axis=0).tolist()
+    methods = map(texts.get, paired.runs)
+    rows = zip(paired.runs, methods, *figures, kinds, n_queries, strict=True)
     return pl.DataFrame([*rows], TABLE, orient="row").fill_nan(None)
-
-
-def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
-    """The method chosen for each fold, and its means on the other folds and on this one."""
-
-    def means(i: int) -> Iterator[float]:
-        return (
-            unscaled(_means(of_folds[at][:, [i]]), [metric]).item() for at in (fold != i, fold == i)
-        )
-
-    rows = [(i + 1, int((fold == i).sum()), text, *means(i)) for i, text in enumerate(texts)]
-    dtypes = {
-        "fold": pl.Int64,
-        "n_queries": pl.UInt32,
-        "method": pl.String,
-        "train": pl.Float64,
-        "test": pl.Float64,
-    }
-    return pl.DataFrame(rows, dtypes, orient="row").with_columns(
-        pl.col("train", "test").fill_nan(None)
-    )
 
 
 def _candidates(values: Values, metric: Call) -> pl.DataFrame:
     """All settings that were tried, with their means over all queries."""
-    x = np.column_stack([*values.known.values()])
-    means = unscaled(_means(x), [metric] * x.shape[1])
-    return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(
-        None
-    )
+    by_call = np.column_stack([*values.known.values()])
+    metrics = [metric] * len(values.known)
+    means = unscaled(_means(by_call), metrics)
+    columns = {"method": [call.text for call in values.known], "mean": means}
+    return pl.DataFrame(columns).fill_nan(None)
