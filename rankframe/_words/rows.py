@@ -18,6 +18,11 @@ Answer: TypeAlias = Literal["query", "rank", "document"]
 document."""
 
 
+def zero_unless(condition: pl.Expr, x: pl.Expr | float) -> pl.Expr:
+    """`x` where the condition holds, 0.0 elsewhere."""
+    return pl.when(condition).then(x).otherwise(0.0)
+
+
 class PairCounts(NamedTuple):
     """The number of pairs of a query's documents with different labels: all, tied, and in the wrong
     order.
@@ -158,5 +163,6 @@ def name_of(function: Callable[[pl.DataFrame], pl.Series]) -> str:
     """The key of a function of rows: its name, and the options that are set."""
     if not isinstance(function, partial):
         return function.__name__
-    given = {name: x for name, x in function.keywords.items() if isinstance(x, (str, float, int))}
+    options = function.keywords.items()
+    given = {name: x for name, x in options if isinstance(x, (str, float, int))}
     return f"{function.func.__name__} {given}"

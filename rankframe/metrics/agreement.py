@@ -55,7 +55,8 @@ def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
     """
     top = pair.common.top(k)
     pairs = top.n * (top.n - 1) / 2
-    return pl.when(pairs > 0).then(top.total(top.greater_before(top.rank, top.other_rank)) / pairs)
+    discordant = top.total(top.greater_before(top.rank, top.other_rank))
+    return pl.when(pairs > 0).then(discordant / pairs)
 
 
 @agreement("tau", "tau_b", "kendalltau", bounds=(-1, 1))
@@ -84,13 +85,13 @@ def kendall_tau(pair: Pair) -> pl.Expr:
     """
     both = pair.common
     pairs = both.n * (both.n - 1) / 2
-    tied, other_tied = both.tied_pairs(both.score), both.tied_pairs(both.other)
+    tied = both.tied_pairs(both.score)
+    other_tied = both.tied_pairs(both.other)
     both_tied = both.tied_pairs(both.score, both.other)
     discordant = both.total(both.greater_before(both.rising, both.other_level))
     untied = ((pairs - tied) * (pairs - other_tied)).sqrt()
-    return pl.when(untied > 0).then(
-        (pairs - tied - other_tied + both_tied - 2 * discordant) / untied
-    )
+    difference = pairs - tied - other_tied + both_tied - 2 * discordant
+    return pl.when(untied > 0).then(difference / untied)
 
 
 @agreement("rho", "spearmanr", bounds=(-1, 1))
@@ -120,7 +121,9 @@ def spearman(pair: Pair) -> pl.Expr:
     (1, 0.5)
     """
     both = pair.common
-    return both.correlation(both.mean_rank(both.score), both.mean_rank(both.other))
+    rank = both.mean_rank(both.score)
+    other_rank = both.mean_rank(both.other)
+    return both.correlation(rank, other_rank)
 
 
 @agreement("tauap", "ap_correlation", bounds=(-1, 1))
@@ -154,9 +157,11 @@ def tau_ap(pair: Pair) -> pl.Expr:
     (1, 0.5)
     """
     both = pair.common
-    above = both.other_rank - 1
-    wrong = pl.when(above > 0).then(both.greater_before(both.other_rank, both.rank) / above)
-    return pl.when(both.n > 1).then(1 - 2 * both.total(wrong) / (both.n - 1))
+    n_above = both.other_rank - 1
+    n_wrong = both.greater_before(both.other_rank, both.rank)
+    wrong = pl.when(n_above > 0).then(n_wrong / n_above)
+    mean = both.total(wrong) / (both.n - 1)
+    return pl.when(both.n > 1).then(1 - 2 * mean)
 
 
 @agreement("weightedtau", bounds=(-1, 1))
@@ -228,12 +233,14 @@ def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
     """
     if k is None:
         both = pair.common
-        return pl.when(both.n > 1).then(
-            both.total((both.rank - both.other_rank).abs()) / (both.n**2 / 2).floor()
-        )
+        moved = both.total((both.rank - both.other_rank).abs())
+        most = (both.n**2 / 2).floor()
+        return pl.when(both.n > 1).then(moved / most)
     top = pair.down_to(k)
-    away = (top.rank.fill_null(k + 1) - top.other_rank.fill_null(k + 1)).abs()
-    return pl.when(top.total(top.seen_from.is_not_null()) > 0).then(top.total(away) / (k * (k + 1)))
+    below = k + 1
+    moved = (top.rank.fill_null(below) - top.other_rank.fill_null(below)).abs()
+    n_seen = top.total(top.seen_from.is_not_null())
+    return pl.when(n_seen > 0).then(top.total(moved) / (k * (k + 1)))
 
 
 @agreement("normalized_distance_based_performance_measure", bounds=(0, 1))
@@ -266,10 +273,11 @@ def ndpm(pair: Pair) -> pl.Expr:
     (1, 0.3333333333333333)
     """
     both = pair.common
-    ordered = both.n * (both.n - 1) / 2 - both.tied_pairs(both.score)
-    tied = both.tied_pairs(both.other) - both.tied_pairs(both.score, both.other)
+    tied = both.tied_pairs(both.score)
+    ordered = both.n * (both.n - 1) / 2 - tied
+    other_tied = both.tied_pairs(both.other) - both.tied_pairs(both.score, both.other)
     discordant = both.total(both.greater_before(both.rising, both.other_level))
-    return pl.when(ordered > 0).then((discordant + tied / 2) / ordered)
+    return pl.when(ordered > 0).then((discordant + other_tied / 2) / ordered)
 
 
 @agreement("jaccard", bounds=(0, 1))
@@ -302,8 +310,9 @@ def jaccard_index(pair: Pair, k: int | None = None) -> pl.Expr:
     (1, 0.3333333333333333)
     """
     top = pair.down_to(k)
-    either = top.total(top.seen_from.is_not_null())
-    return pl.when(either > 0).then(top.total(top.shared_from.is_not_null()) / either)
+    n_either = top.total(top.seen_from.is_not_null())
+    n_both = top.total(top.shared_from.is_not_null())
+    return pl.when(n_either > 0).then(n_both / n_either)
 
 
 @agreement(bounds=(0, 1))
@@ -337,10 +346,10 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
     (1, 0.5, 1.0)
     """
     top = pair.down_to(k)
-    depth = (
-        top.largest(pl.max_horizontal(top.rank, top.other_rank)) if k is None else pl.lit(float(k))
-    )
-    return top.total(top.shared_from.is_not_null()) / depth
+    n_both = top.total(top.shared_from.is_not_null())
+    if k is not None:
+        return n_both / pl.lit(float(k))
+    return n_both / top.largest(pl.max_horizontal(top.rank, top.other_rank))
 
 
 @agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
@@ -396,9 +405,8 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = 
     seen, shares = _depths(pair, k, p)
     near = seen.shared_from <= seen.shorter
     last = pl.when(near).then(seen.shorter).otherwise(seen.longer)
-    found = pl.when(near).then(shares.shorter).otherwise(shares.longer) - _above(
-        seen.shared_from, shares.shared_from, p
-    )
+    to_last = pl.when(near).then(shares.shorter).otherwise(shares.longer)
+    found = to_last - _above(seen.shared_from, shares.shared_from, p)
     return seen.total(found + p**last / last).clip(0, 1)  # rounding may leave it
 
 
@@ -443,7 +451,8 @@ def rbo_min(
         return pair.down_to(k).overlap_of_ties("min", tied, p)
     seen, shares = _depths(pair, k, p)
     everywhere = -pl.lit(-p).log1p() * (1 - p) / p  # the sum of its shares at all depths
-    return seen.total(everywhere - _above(seen.shared_from, shares.shared_from, p))
+    above = _above(seen.shared_from, shares.shared_from, p)
+    return seen.total(everywhere - above)
 
 
 @agreement("rbo_res", bounds=(0, 1))
@@ -482,16 +491,18 @@ def rbo_residual(
     (1, 0.3068528194400547)
     """
     if tied != "order":
-        both = [pair.down_to(k).overlap_of_ties(figure, tied, p) for figure in ("max", "min")]
-        return (both[0] - both[1]).clip(0, 1)
+        top = pair.down_to(k)
+        greatest = top.overlap_of_ties("max", tied, p)
+        least = top.overlap_of_ties("min", tied, p)
+        return (greatest - least).clip(0, 1)
     seen, shares = _depths(pair, k, p)
     # Numbered as they are first seen, the first d documents may all be shared at depth d, and no
     # more.
-    number = pl.when(seen.seen_from.is_not_null()).then(
-        seen.so_far(seen.seen_from.is_not_null(), seen.seen_from)
-    )
+    is_seen = seen.seen_from.is_not_null()
+    number = pl.when(is_seen).then(seen.so_far(is_seen, seen.seen_from))
     to_number = seen.so_far(_share(number, p), number)
-    surplus = _above(number, to_number, p) - _above(seen.seen_from, shares.seen_from, p)
+    above = _above(seen.seen_from, shares.seen_from, p)
+    surplus = _above(number, to_number, p) - above
     return (1 - seen.total(surplus) - rbo_min(pair, k, p=p)).clip(0, 1)  # rounding may leave it
 
 
@@ -507,7 +518,8 @@ def _share(depth: pl.Expr, p: float) -> pl.Expr:
     """The share of one common document at `depth`: the weight of the depth, divided by the
     depth.
     """
-    return (1 - p) * p ** (depth.cast(pl.Float64) - 1) / depth
+    weight = (1 - p) * p ** (depth.cast(pl.Float64) - 1)
+    return weight / depth
 
 
 def _above(depth: pl.Expr, to_depth: pl.Expr, p: float) -> pl.Expr:
@@ -554,6 +566,9 @@ def rpp(pair: Pair, k: int | None = None) -> pl.Expr:
     (1, 1.0)
     """
     top = pair.down_to(k)
-    own, other = (top.of_relevant(rank).fill_null(math.inf) for rank in (top.rank, top.other_rank))
-    ahead, behind = (x.cast(pl.Float64) for x in (own < other, own > other))
-    return pl.when(pair.n_relevant > 0).then(pair.total(ahead - behind) / pair.n_relevant)
+    rank = top.of_relevant(top.rank).fill_null(math.inf)
+    other_rank = top.of_relevant(top.other_rank).fill_null(math.inf)
+    ahead = (rank < other_rank).cast(pl.Float64)
+    behind = (rank > other_rank).cast(pl.Float64)
+    lead = pair.total(ahead - behind)
+    return pl.when(pair.n_relevant > 0).then(lead / pair.n_relevant)

@@ -77,11 +77,12 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     >>> found["precision@5"].item(), found["precision"].item()
     (0.2, 0.5)
     """
-    most = {"k": [], "min(k,n)": [r.n_retrieved_to(k)], "min(k,R)": [r.n_relevant]}[divisor]
-    gains = (
-        r.relevant if divisor == "min(k,R)" else r.weighed(r.relevant)
-    )  # R counts documents, not their weights
-    return r.total(gains, k) / pl.min_horizontal(r.depth(k), *most)
+    if divisor == "min(k,R)":  # R counts documents, not their weights
+        return r.total(r.relevant, k) / pl.min_horizontal(r.depth(k), r.n_relevant)
+    depth = r.depth(k)
+    if divisor == "min(k,n)":
+        depth = pl.min_horizontal(depth, r.n_retrieved_to(k))
+    return r.total(r.weighed(r.relevant), k) / depth
 
 
 @metric(
@@ -132,7 +133,8 @@ def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") ->
     1.0
     """
     if divisor == "min(k,R)":
-        return r.total(r.relevant, k) / pl.min_horizontal(r.cutoff(k), r.n_relevant)
+        most = pl.min_horizontal(r.cutoff(k), r.n_relevant)
+        return r.total(r.relevant, k) / most
     relevant = r.weighed(r.relevant)
     return r.total(relevant, k) / r.whole(relevant)
 
@@ -202,7 +204,9 @@ def f_beta(
     >>> df.rank.metrics.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
     0.8333333333333334
     """
-    return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
+    found = r.total(r.relevant, k)
+    divisor = r.depth(k) + beta**2 * r.n_relevant
+    return (1 + beta**2) * found / divisor
 
 
 @metric("set_map", "SetAP", display="SetAP", **SHARE)
@@ -231,7 +235,9 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.metrics.set_average_precision()["set_average_precision"].item()     # 1/2 of 1
     0.5
     """
-    return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
+    found = r.total(r.relevant, k)
+    divisor = r.depth(k) * r.n_relevant
+    return found * r.hits_down_to(k) / divisor
 
 
 @metric(
@@ -273,7 +279,8 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(collection_size=11).fall_out(k=2)["fall_out@2"].item()
     0.1
     """
-    return r.total(1 - r.relevant, k) / (n_documents(r) - r.n_relevant)
+    n_nonrelevant = n_documents(r) - r.n_relevant
+    return r.total(1 - r.relevant, k) / n_nonrelevant
 
 
 def n_documents(r: Ranking, others: pl.Expr | None = None) -> pl.Expr:
@@ -282,7 +289,9 @@ def n_documents(r: Ranking, others: pl.Expr | None = None) -> pl.Expr:
     """
     seen = r.n_candidates if others is None else r.n_candidates + others
     known = r.collection_size
-    return seen if known is None else pl.max_horizontal(seen, pl.lit(float(known)))
+    if known is None:
+        return seen
+    return pl.max_horizontal(seen, pl.lit(float(known)))
 
 
 def n_shown(r: Ranking, k: int | None) -> pl.Expr:
@@ -426,7 +435,8 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
     9.0
     """
-    return n_documents(r) - r.n_relevant - r.divided_by(1 - r.relevant, k)
+    shown = r.divided_by(1 - r.relevant, k)
+    return n_documents(r) - r.n_relevant - shown
 
 
 @metric(
@@ -473,10 +483,13 @@ def mcc(r: Ranking, k: int | None = None, *, shown: Literal["list", "k"] = "list
     >>> round(df.rank.evaluate("mcc@2")["mcc@2"].item(), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
     0.5774
     """
-    m, relevant = n_shown(r, k), r.n_relevant
-    empty = r.depth(k) - m if shown == "k" and k is not None else None
+    m = n_shown(r, k)
+    relevant = r.n_relevant
+    empty = None
+    if shown == "k" and k is not None:
+        empty = r.depth(k) - m
+        m = m + empty
     n = n_documents(r, empty)
-    m = m if empty is None else m + empty
     spread = m * (n - m) * relevant * (n - relevant)
     return (n * r.hits_down_to(k) - m * relevant) / spread.sqrt()
 
@@ -509,7 +522,8 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)              # a of a, b and c
     0.3333
     """
-    return r.total(r.relevant, k) / (n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
+    n_either = n_shown(r, k) + r.n_relevant - r.hits_down_to(k)
+    return r.total(r.relevant, k) / n_either
 
 
 @metric(
@@ -572,5 +586,7 @@ def r_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.r_precision()["r_precision"].item()             # 1 of the top 2
     0.5
     """
-    depth = r.n_relevant if k is None else pl.min_horizontal(r.n_relevant, pl.lit(float(k)))
+    depth = r.n_relevant
+    if k is not None:
+        depth = pl.min_horizontal(depth, pl.lit(float(k)))
     return r.total(r.relevant, depth) / r.n_relevant

@@ -43,7 +43,8 @@ def coverage(e: Exposure, k: int | None = None) -> pl.Expr:
     >>> df.rank.items.catalog("coverage@2", items=["a", "b", "c", "d"], ci=None)["value"].item()
     0.75
     """
-    return (e.shown(k) > 0).sum() / e.n_items
+    n_shown = (e.shown(k) > 0).sum()
+    return n_shown / e.n_items
 
 
 @catalog_metric("distinct_items", display="Aggregate diversity", bounds=(0, None))
@@ -107,7 +108,8 @@ def _gini(x: pl.Expr, n: pl.Expr, normalized: bool) -> pl.Expr:
     """
     x = x.sort()
     place = n - pl.len() + pl.int_range(1, pl.len() + 1)
-    index = ((2 * place - n - 1) * x).sum() / (n * x.sum())
+    weighted = ((2 * place - n - 1) * x).sum()
+    index = weighted / (n * x.sum())
     return index * n / (n - 1) if normalized else index
 
 
@@ -203,7 +205,8 @@ def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
     """
     shown = e.shown(k)
     total = shown.sum()
-    return total.log(2) - pl.when(shown > 0).then(shown * shown.log(2)).sum() / total
+    terms = pl.when(shown > 0).then(shown * shown.log(2))
+    return total.log(2) - terms.sum() / total
 
 
 @catalog_metric("herfindahl", display="HHI", bounds=(0, 1), higher_is_better=False)
@@ -292,10 +295,13 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     >>> df.rank.items.catalog("personalization@2", ci=None)["value"].round(6).item()     # one of two items is shared
     0.5
     """
-    same, users = e.n_same(k), e.n_with(1, k)
-    products = (e.summed(1 / e.length.sqrt(), k) ** 2).sum()
-    found = (1 - (products - same) / (users**2 - same)).clip(0, 1)  # rounding may leave it
-    return pl.when(users**2 > same).then(found)
+    same = e.n_same(k)
+    pairs = e.n_with(1, k) ** 2
+    places = e.summed(1 / e.length.sqrt(), k)
+    products = (places**2).sum()
+    cosine = (products - same) / (pairs - same)
+    found = (1 - cosine).clip(0, 1)  # rounding may leave it
+    return pl.when(pairs > same).then(found)
 
 
 @catalog_metric("pop_lift", display="Popularity lift", bounds=(-1, None), higher_is_better=False)
@@ -332,5 +338,6 @@ def popularity_lift(e: Exposure, k: int | None = None) -> pl.Expr:
     >>> df.rank.items.catalog("popularity_lift", interactions=train, ci=None)["value"].round(6).item()   # (1 - 0.875) / 0.875
     0.142857
     """
-    shown = e.of_users(e.popularity.mean(), k) / e.n_with(1, k)
+    total = e.of_users(e.popularity.mean(), k)
+    shown = total / e.n_with(1, k)
     return shown / e.past_popularity - 1

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Cutoff, Range, Ranking, foraging
+from .._words.ranking import Cutoff, Range, Ranking, foraging, zero_unless
 from ..errors import InvalidOption
 from .cwl_user_models import BEYOND, Gains, Reader, ReaderSums, Report, Share, TopLabel, reported
 
@@ -33,8 +33,10 @@ def _spending(
         cost = g.r.cost
         sees = decay(g.r.so_far(cost) - cost)
         rest = below(g.whole(cost), g.depth - g.retrieved)
-        found = g.total(g.each * sees)
-        return ReaderSums(found + rest if g.unknown else found, g.whole(sees) + rest, lambda: sees)
+        gained = g.total(g.each * sees)
+        if g.unknown:
+            gained = gained + rest
+        return ReaderSums(gained, g.whole(sees) + rest, lambda: sees)
 
     return reader
 
@@ -95,7 +97,8 @@ def time_biased_gain(
         return pl.lit(2.0) ** (-spent / half_life)
 
     def below(spent: pl.Expr, ranks: pl.Expr) -> pl.Expr:
-        return stays(spent) * (1 - stays(ranks)) / (1 - stays(1.0))
+        of_spent = stays(spent)
+        return of_spent * (1 - stays(ranks)) / (1 - stays(1.0))
 
     reader = _spending(stays, below)
     return reported(r, reader, depth, report, residual, max_label, gain, stops=True)
@@ -149,7 +152,8 @@ def u_measure(
     """
 
     def below(spent: pl.Expr, ranks: pl.Expr) -> pl.Expr:
-        n = pl.min_horizontal((length - spent).ceil().clip(lower_bound=0), ranks)
+        read = (length - spent).ceil().clip(lower_bound=0)
+        n = pl.min_horizontal(read, ranks)
         return n * (1 - spent / length) - n * (n - 1) / (2 * length)
 
     reader = _spending(lambda before: (1 - before / length).clip(lower_bound=0), below)
@@ -219,9 +223,8 @@ def ift(
     0.6667
     """
     if target is None and rate is None:
-        raise InvalidOption(
-            "ift: a reader has a target, a rate or both; give one of them, as ift(target=2)"
-        )
+        says = "ift: a reader has a target, a rate or both; give one of them, as ift(target=2)"
+        raise InvalidOption(says)
     goal = None if target is None else (target, goal_intercept, goal_slope)
     least = None if rate is None else (rate, rate_intercept, rate_slope)
 
@@ -229,19 +232,19 @@ def ift(
         cost = g.r.cost
         goes_on = foraging(r.so_far(g.each), r.so_far(cost), goal, least)
         sees = g.r.product_before(goes_on)
-        at_end = g.whole(pl.when(g.r.rank == g.retrieved).then(sees * goes_on).otherwise(0.0))
+        is_last = g.r.rank == g.retrieved
+        at_end = g.whole(zero_unless(is_last, sees * goes_on))
         state = {
             "gained": g.whole(g.each),
             "spent": g.whole(cost),
             "chance": pl.when(g.retrieved > 0).then(at_end).otherwise(1.0),
             "ranks": g.depth - g.retrieved,
         }
-        below, left = (
-            g.r.below_list(goal, least, g.unknown, what, state) for what in ("seen", "left")
-        )
-        found = g.total(g.each * sees)
-        return ReaderSums(
-            found + below if g.unknown else found, g.whole(sees) + below, lambda: sees, left
-        )
+        below = r.below_list(goal, least, g.unknown, "seen", state)
+        left = r.below_list(goal, least, g.unknown, "left", state)
+        gained = g.total(g.each * sees)
+        if g.unknown:
+            gained = gained + below
+        return ReaderSums(gained, g.whole(sees) + below, lambda: sees, left)
 
     return reported(r, reader, depth, report, residual, max_label, gain)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._words.ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, is_number
+from .._words.ranking import (
+    Cutoff,
+    ListedCutoff,
+    Persistence,
+    Range,
+    Ranking,
+    is_number,
+    zero_unless,
+)
 from .cwl_user_models import (
     BEYOND,
     Gains,
@@ -19,10 +27,9 @@ from .cwl_user_models import (
     TopLabel,
     by_rank,
     insq_weights,
+    listed,
     reported,
-    running,
     squares_from,
-    table,
     without_residual,
 )
 
@@ -44,11 +51,8 @@ def _judging(
     """Monotone if the weights of ranks do not depend on the documents above: a higher label never
     lowers the value.
     """
-    return (
-        "monotone"
-        if is_number(max_label) and gain is None and report == "EU" and not residual
-        else None
-    )
+    as_given = report == "EU" and not residual and gain is None
+    return "monotone" if as_given and is_number(max_label) else None
 
 
 @metric(
@@ -108,8 +112,8 @@ def sdcg(
     >>> round(df.rank.metrics.sdcg(2, max_label=1)["sdcg(max_label=1)@2"].item(), 4)     # 1 over 1 + 1 / log2(3)
     0.6131
     """
-    chances = [1 / math.log2(i + 1) for i in range(1, k + 1)]
-    reader = by_rank(table([0.0, *chances]), table(running(chances)), stops=True, cascade=False)
+    discounts = [1 / math.log2(i + 1) for i in range(1, k + 1)]
+    reader = by_rank(*listed(discounts), stops=True, cascade=False)
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
@@ -170,14 +174,17 @@ def bpm(
         read = r.product_before((so_far < wanted).cast(pl.Float64))
         enough = (so_far >= wanted).cast(pl.Float64) * read
         stop = g.whole(enough * g.r.rank)  # 0 where the target is not met
-        last = pl.when(stop > 0).then(stop).otherwise(float(k))
-        found = g.total(g.each * read)
+        is_met = stop > 0
+        end = pl.lit(float(k))
+        gained = g.total(g.each * read)
         if g.unknown:  # below the last document each rank adds 1
-            missing = pl.when(stop > 0).then(0.0).otherwise((wanted - g.whole(g.each)).ceil())
+            lacking = (wanted - g.whole(g.each)).ceil()
+            missing = pl.when(is_met).then(0.0).otherwise(lacking)
             more = pl.min_horizontal(missing, g.depth - g.retrieved)
-            found += more
-            last = pl.when(stop > 0).then(stop).otherwise(g.retrieved + more)
-        return ReaderSums(found, last, lambda: read)
+            gained += more
+            end = g.retrieved + more
+        last = pl.when(is_met).then(stop).otherwise(end)
+        return ReaderSums(gained, last, lambda: read)
 
     return reported(r, reader, k, report, residual, max_label, gain)
 
@@ -283,34 +290,35 @@ def inst(
     wanted = 2 * target
 
     def reader(g: Gains) -> ReaderSums:
-        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain
-        # is 0,
-        # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is
-        # a product over
-        # the documents above that have a gain, each 1 - gain / x just above it.
+        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain is
+        # 0, x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is
+        # a product over the documents above that have a gain, each 1 - gain / x just above it.
         before = r.so_far(g.each) - g.each
         x = g.r.rank - 1 + wanted - before
         keeps = (1 - g.each / x).fill_null(1.0)
         q = g.r.product_before(keeps)
         after = q * keeps
+        sees = (wanted * q / x) ** 2
         # The sum of V without end, as if no document had a gain; each that has one then changes all
         # ranks below it.
-        with_it, without = after**2 * squares_from(x + 1 - g.each), q**2 * squares_from(x + 1)
+        with_it = after**2 * squares_from(x + 1 - g.each)
+        without = q**2 * squares_from(x + 1)
+        endless = wanted**2 * (squares_from(wanted) + g.whole(with_it - without))
         # Below the last document; the product to there is the sum of its steps.
         last = g.retrieved if g.unknown else pl.lit(float(g.depth))
         here = last + wanted - g.whole(g.each)
         left = wanted**2 * (1 + g.whole(after**2 - q**2))
-        gained = g.total(g.each * (wanted * q / x) ** 2)
-        seen = wanted**2 * (
-            squares_from(wanted) + g.whole(with_it - without)
-        ) - left * squares_from(here)
+        gained = g.total(g.each * sees)
+        seen = endless - left * squares_from(here)
         beyond = left / here**2
         if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
             factor = ((here - 1) / here) ** 2
             stays = factor ** (g.depth - last)
             more = beyond * (1 - stays) / (1 - factor)
-            gained, seen, beyond = gained + more, seen + more, beyond * stays
-        return ReaderSums(gained, seen, lambda: (wanted * q / x) ** 2, beyond)
+            gained = gained + more
+            seen = seen + more
+            beyond = beyond * stays
+        return ReaderSums(gained, seen, lambda: sees, beyond)
 
     return reported(r, reader, depth, report, residual, max_label, gain)
 
@@ -354,11 +362,13 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     0.5
     """
     r.need_every_rank()
-    unknown = (~r.judged).cast(pl.Float64) * ((1 - p) * p ** (r.rank - 1))
-    last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
-    return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(
-        pl.Float64
-    )
+    weight = (1 - p) * p ** (r.rank - 1)
+    unknown = (~r.judged).cast(pl.Float64) * weight
+    last = r.n_retrieved
+    if k is not None:
+        last = pl.min_horizontal(last, pl.lit(float(k)))
+    below = p ** last.cast(pl.Float64)
+    return r.whole(zero_unless(r.rank <= last, unknown)) + below
 
 
 @metric(display="nERR8", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
@@ -443,7 +453,7 @@ def nerr9(
     0.3333
     """
     chances = [1 / i for i in range(1, k + 1)]
-    reader = by_rank(table([0.0, *chances]), table(running(chances)), stops=True, cascade=True)
+    reader = by_rank(*listed(chances), stops=True, cascade=True)
     return reported(r, reader, k, report, residual, max_label, gain)
 
 
@@ -491,9 +501,14 @@ def nerr10(
     >>> round(df.rank.metrics.nerr10(p=0.5, max_label=1)["nerr10(p=0.5,max_label=1)"].item(), 4)     # 1/2 over 1 + 1/2
     0.3333
     """
-    reader = by_rank(
-        lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True
-    )
+
+    def sees(rank: Any) -> Any:
+        return p ** (rank - 1)
+
+    def seen(rank: Any) -> Any:
+        return (1 - p**rank) / (1 - p)
+
+    reader = by_rank(sees, seen, stops=False, cascade=True)
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 

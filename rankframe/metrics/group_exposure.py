@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Gain, Proportion, Range, Ranking, RankWeight, ValueOf
+from .._words.ranking import Gain, Proportion, Range, Ranking, RankWeight, ValueOf, zero_unless
 from ..errors import InvalidOption
 
 __all__ = [
@@ -136,7 +136,7 @@ def awrf(
     0.166667
     """
     kind, wanted = kinds(r, group, target, "awrf")
-    weights = pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
+    weights = zero_unless(r.listed(k), r.weight_of_rank(weight))
     return r.largest(r.compared_shares(kind, weights, wanted, distance))
 
 
@@ -220,9 +220,7 @@ def _of_cut_points(
         rank.
         """
         return r.whole(
-            pl.when(at)
-            .then(_distance(found, r.rank, protected, n, kind) / r.rank.log(2))
-            .otherwise(0.0)
+            zero_unless(at, _distance(found, r.rank, protected, n, kind) / r.rank.log(2))
         )
 
     first, last = (
@@ -238,14 +236,10 @@ def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kin
         return (found / rank - protected / n).abs()
     if kind == "ratio":
         defined = (rank > found) & (n > protected)
-        return (
-            pl.when(defined)
-            .then((found / (rank - found) - protected / (n - protected)).abs())
-            .otherwise(0.0)
-        )
+        return zero_unless(defined, (found / (rank - found) - protected / (n - protected)).abs())
     here, whole = found / rank, protected / n
     parts = [(here, whole), (1 - here, 1 - whole)]
-    terms = [pl.when((x > 0) & (y > 0)).then(x * (x / y).log(2)).otherwise(0.0) for x, y in parts]
+    terms = [zero_unless((x > 0) & (y > 0), x * (x / y).log(2)) for x, y in parts]
     return terms[0] + terms[1]
 
 
@@ -392,7 +386,7 @@ def _attention(r: Ranking, k: int | None, weight: RankWeight) -> pl.Expr:
     """The weight of each document's rank, 0.0 below `k` and for a document that was not
     retrieved.
     """
-    return pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
+    return zero_unless(r.listed(k), r.weight_of_rank(weight))
 
 
 @metric("logDP", display="Demographic parity", labels=False, **LOG_RATIO)

@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Ranking
+from .._words.ranking import Ranking, zero_unless
 from .binary import n_shown
 
 __all__ = [
@@ -170,7 +170,7 @@ def xinf_ap(r: Ranking) -> pl.Expr:
         of_label=False,
     )
     weight, precision = r.of_strata(r.judged, r.relevant)
-    worth = pl.when(r.relevant > 0).then(weight).otherwise(0.0)
+    worth = zero_unless(r.relevant > 0, weight)
     return r.total(worth * precision) / r.whole(worth)
 
 
@@ -217,7 +217,7 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
         relevant & ~fit,
         "a relevant document was judged with a probability that is null, 0, negative or above 1",
     )
-    worth = pl.when(relevant).then(1 / r.inclusion).otherwise(0.0)
+    worth = zero_unless(relevant, 1 / r.inclusion)
     found = r.so_far(worth) if itself == "drawn" else r.so_far(worth) - worth + 1
     return r.total(worth * found, over=r.rank) / r.whole(worth)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import ListDivisor, Range, Ranking, UnseenItems
+from .._words.ranking import ListDivisor, Range, Ranking, UnseenItems, zero_unless
 from .popularity import known, length, mean_of
 
 __all__ = ["efd", "epc", "least_item_promoted", "novelty", "surprisal", "unexpectedness", "unseen"]
@@ -228,7 +228,7 @@ def least_item_promoted(
     2.0
     """
     base, n = r.base_rank, r.depth(k)
-    lowest = r.largest(pl.when(r.listed(k)).then(base).otherwise(0.0)) + (first_rank - 1)
+    lowest = r.largest(zero_unless(r.listed(k), base)) + (first_rank - 1)
     return pl.when((r.n_retrieved > 0) & (r.count(base.is_not_null()) > 0)).then(
         pl.max_horizontal(lowest, n) - n
     )

@@ -17,6 +17,7 @@ from .._words.ranking import (
     Range,
     Ranking,
     Rounding,
+    zero_unless,
 )
 from .binary import FIRST_FOUND, SHARE, n_documents, n_shown
 
@@ -427,7 +428,7 @@ def interpolated_precision(
         if rounding == "nearest"
         else (wanted + 0.9).floor()
     )
-    return r.largest(pl.when(r.retrieved & (r.hits >= needed)).then(r.hits / r.rank).otherwise(0.0))
+    return r.largest(zero_unless(r.retrieved & (r.hits >= needed), r.hits / r.rank))
 
 
 @metric("11pt_avg", display="11pt avg", **SHARE)
@@ -525,7 +526,7 @@ def auc(
     >>> df.rank.auc()["auc"].item()                             # b loses to a and ties with c
     0.25
     """
-    top = r.relevant if k is None else pl.when(r.rank <= k).then(r.relevant).otherwise(0.0)
+    top = r.relevant if k is None else zero_unless(r.rank <= k, r.relevant)
     relevant = r.whole(top)
     others = (r.n_candidates if k is None else n_shown(r, k)) - relevant
     first, last = _tied(r)
@@ -607,7 +608,7 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     )  # a rank that is left out holds one of the others
     if not capped:
         return r.total(r.relevant * before) / (r.n_relevant * negatives)
-    first = pl.when(r.hits <= negatives).then(r.relevant).otherwise(0.0)
+    first = zero_unless(r.hits <= negatives, r.relevant)
     return r.total(first * before) / (
         pl.min_horizontal(r.n_relevant, pl.lit(float(negatives))) * negatives
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Range, Ranking
+from .._words.ranking import Range, Ranking, zero_unless
 from .cwl_user_models import running, table
 
 __all__ = ["compatibility"]
@@ -61,7 +61,7 @@ def compatibility(
     wanted = r.label > 0
     ideal_rank = r.along(r.label.rank("ordinal", descending=True))
     met = table([0.0, *from_depth])(pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64)))
-    found = r.total(pl.when(wanted).then(met).otherwise(0.0))
+    found = r.total(zero_unless(wanted, met))
     if not normalize:
         return (1 - p) * found
     n = r.whole(wanted.cast(pl.Float64))

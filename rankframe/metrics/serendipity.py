@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import ListDivisor, Range, Ranking, RankWeight
+from .._words.ranking import ListDivisor, Range, Ranking, RankWeight, zero_unless
 from .popularity import length
 
 __all__ = ["calibration", "serendipity"]
@@ -82,7 +82,7 @@ def serendipity(
     if against == "features":
         similar = r.similar_by_features
         listed = r.listed(k)
-        of_list = r.whole(pl.when(listed).then(similar * relevant).otherwise(0.0))
+        of_list = r.whole(zero_unless(listed, similar * relevant))
         known = r.count(listed & similar.is_not_null())
         return pl.when(known > 0).then(1 - of_list)
     if against == "co_occurrence":

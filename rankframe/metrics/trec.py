@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Gain, Persistence, Range, Ranking
+from .._words.ranking import Gain, Persistence, Range, Ranking, zero_unless
 from .gain import dcg
 from .order import average_precision, bpref
 
@@ -170,7 +170,7 @@ def utility(
     (1.0, 3.0)
     """
     hits, n, relevant = (
-        r.whole(pl.when(r.retrieved).then(r.relevant).otherwise(0.0)),
+        r.whole(zero_unless(r.retrieved, r.relevant)),
         r.n_retrieved,
         r.n_relevant,
     )
@@ -240,11 +240,9 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     """
     r.need_every_rank()
     below = pl.lit(float(p)) ** r.n_retrieved
-    residual = below + (1 - p) * r.whole(
-        pl.when(r.retrieved).then(r.unjudged * (p ** (r.rank - 1))).otherwise(0.0)
-    )
+    residual = below + (1 - p) * r.whole(zero_unless(r.retrieved, r.unjudged * (p ** (r.rank - 1))))
     some = r.count(r.retrieved & ~r.judged) > 0
-    return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
+    return zero_unless(some, residual.clip(upper_bound=1.0))
 
 
 @metric("gmap", display="GM-MAP", **GEOMETRIC)
@@ -331,11 +329,7 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     shown, place = [], pl.when(r.retrieved).then(r.rows.place)  # tied documents may have one rank
     for first in range(1, k + 1, 13):
         last = min(first + 12, k)
-        digits = (
-            pl.when(place.is_between(first, last))
-            .then(number * (16.0 ** (last - place)))
-            .otherwise(0.0)
-        )
+        digits = zero_unless(place.is_between(first, last), number * (16.0 ** (last - place)))
         for rank in range(first, last + 1):
             at = ((r.whole(digits) / 16.0 ** (last - rank)).floor() % 16).cast(pl.Int64)
             shown.append(pl.when(at > 0).then(pl.lit("0123456789>.-").str.slice(at - 1, 1)))
@@ -438,7 +432,7 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     has_gain = r.gain(gain) > 0
     found = has_gain & r.retrieved
     m, retrieved = r.whole(has_gain.cast(pl.Float64)), r.whole(found.cast(pl.Float64))
-    at_gains = r.whole(pl.when(found).then(ndcg).otherwise(0.0))
+    at_gains = r.whole(zero_unless(found, ndcg))
     return (at_gains + (m - retrieved) * last) / m
 
 
@@ -475,21 +469,19 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     level = r.ideal(gain).gain(gain)
     falls = level > r.below(level, 0.0)
     at_falls, n_falls = (
-        r.whole(pl.when(falls).then(ndcg).otherwise(0.0)),
+        r.whole(zero_unless(falls, ndcg)),
         r.whole(falls.cast(pl.Float64)),
     )
     longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
-    mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (
-        n_falls + longer.cast(pl.Float64)
-    )
-    return pl.when(r.n_relevant > 0).then(mean).otherwise(0.0)
+    mean = (at_falls + zero_unless(longer, last)) / (n_falls + longer.cast(pl.Float64))
+    return zero_unless(r.n_relevant > 0, mean)
 
 
 def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     """The nDCG down to each rank, and at the end."""
     r.need_every_rank()
     best = r.ideal(gain)
-    found = pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0)
+    found = zero_unless(r.retrieved, r.gain(gain) / (r.rank + 1).log(2))
     ideal = best.gain(gain) / (best.rank + 1).log(2)
     return r.so_far(found) / r.so_far(ideal), r.whole(found) / r.whole(ideal)
 
