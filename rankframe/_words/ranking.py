@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from .._support.option_groups import with_group as with_group
 from .._support.option_kinds import ValueOf as ValueOf, check
 from .._support.option_values import Range as Range, is_number as is_number
 from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label
@@ -22,7 +23,7 @@ from .context import (
     foraging as foraging,
 )
 from .expected_ties import Expectation, LeavesRanksOut, NoExpectation, OneRank
-from .rows import Answer, Cut, Factor, Rows, zero_unless as zero_unless
+from .rows import Answer, Cut, Factor, Rows, quotient as quotient, zero_unless as zero_unless
 
 LISTED = 1_000_000
 """The largest cutoff of formulas that list all ranks down to it, or count them with rounding

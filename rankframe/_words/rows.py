@@ -23,6 +23,11 @@ def zero_unless(condition: pl.Expr, x: pl.Expr | float) -> pl.Expr:
     return pl.when(condition).then(x).otherwise(0.0)
 
 
+def quotient(x: pl.Expr, n: pl.Expr) -> pl.Expr:
+    """`x` / `n`, null where `n` is not above 0."""
+    return pl.when(n > 0).then(x / n)
+
+
 class PairCounts(NamedTuple):
     """The number of pairs of a query's documents with different labels: all, tied, and in the wrong
     order.

@@ -13,6 +13,7 @@ import polars as pl
 from .._support.extras import load
 from .._support.floats import Floats, Integers, NDArray, np
 from .pairs import greater_before, starts_of
+from .rows import quotient
 from .sorted_rows import QUERY, Needed
 
 
@@ -222,7 +223,7 @@ class Common:
         dx = self._from_mean(x)
         dy = self._from_mean(y)
         spread = (self.needed.sum(dx * dx) * self.needed.sum(dy * dy)).sqrt()
-        return pl.when(spread > 0).then(self.needed.sum(dx * dy) / spread)
+        return quotient(self.needed.sum(dx * dy), spread)
 
     def _from_mean(self, x: pl.Expr) -> pl.Expr:
         """How far `x` is above its mean over the documents of the query."""

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import agreement
-from .._words.ranking import Persistence
+from .._words.ranking import Persistence, quotient
 from .._words.two_rankings import Pair
 
 __all__ = [
@@ -56,7 +56,7 @@ def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
     top = pair.common.top(k)
     pairs = top.n * (top.n - 1) / 2
     discordant = top.total(top.greater_before(top.rank, top.other_rank))
-    return pl.when(pairs > 0).then(discordant / pairs)
+    return quotient(discordant, pairs)
 
 
 @agreement("tau", "tau_b", "kendalltau", bounds=(-1, 1))
@@ -91,7 +91,7 @@ def kendall_tau(pair: Pair) -> pl.Expr:
     discordant = both.total(both.greater_before(both.rising, both.other_level))
     untied = ((pairs - tied) * (pairs - other_tied)).sqrt()
     difference = pairs - tied - other_tied + both_tied - 2 * discordant
-    return pl.when(untied > 0).then(difference / untied)
+    return quotient(difference, untied)
 
 
 @agreement("rho", "spearmanr", bounds=(-1, 1))
@@ -159,7 +159,7 @@ def tau_ap(pair: Pair) -> pl.Expr:
     both = pair.common
     n_above = both.other_rank - 1
     n_wrong = both.greater_before(both.other_rank, both.rank)
-    wrong = pl.when(n_above > 0).then(n_wrong / n_above)
+    wrong = quotient(n_wrong, n_above)
     mean = both.total(wrong) / (both.n - 1)
     return pl.when(both.n > 1).then(1 - 2 * mean)
 
@@ -238,9 +238,11 @@ def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
         return pl.when(both.n > 1).then(moved / most)
     top = pair.down_to(k)
     below = k + 1
-    moved = (top.rank.fill_null(below) - top.other_rank.fill_null(below)).abs()
+    rank = top.rank.fill_null(below)
+    other_rank = top.other_rank.fill_null(below)
+    moved = top.total((rank - other_rank).abs())
     n_seen = top.total(top.seen_from.is_not_null())
-    return pl.when(n_seen > 0).then(top.total(moved) / (k * (k + 1)))
+    return pl.when(n_seen > 0).then(moved / (k * below))
 
 
 @agreement("normalized_distance_based_performance_measure", bounds=(0, 1))
@@ -274,10 +276,12 @@ def ndpm(pair: Pair) -> pl.Expr:
     """
     both = pair.common
     tied = both.tied_pairs(both.score)
+    other_tied = both.tied_pairs(both.other)
+    both_tied = both.tied_pairs(both.score, both.other)
     ordered = both.n * (both.n - 1) / 2 - tied
-    other_tied = both.tied_pairs(both.other) - both.tied_pairs(both.score, both.other)
     discordant = both.total(both.greater_before(both.rising, both.other_level))
-    return pl.when(ordered > 0).then((discordant + other_tied / 2) / ordered)
+    half = (other_tied - both_tied) / 2
+    return quotient(discordant + half, ordered)
 
 
 @agreement("jaccard", bounds=(0, 1))
@@ -312,7 +316,7 @@ def jaccard_index(pair: Pair, k: int | None = None) -> pl.Expr:
     top = pair.down_to(k)
     n_either = top.total(top.seen_from.is_not_null())
     n_both = top.total(top.shared_from.is_not_null())
-    return pl.when(n_either > 0).then(n_both / n_either)
+    return quotient(n_both, n_either)
 
 
 @agreement(bounds=(0, 1))
@@ -499,11 +503,13 @@ def rbo_residual(
     # Numbered as they are first seen, the first d documents may all be shared at depth d, and no
     # more.
     is_seen = seen.seen_from.is_not_null()
-    number = pl.when(is_seen).then(seen.so_far(is_seen, seen.seen_from))
+    so_far = seen.so_far(is_seen, seen.seen_from)
+    number = pl.when(is_seen).then(so_far)
     to_number = seen.so_far(_share(number, p), number)
     above = _above(seen.seen_from, shares.seen_from, p)
-    surplus = _above(number, to_number, p) - above
-    return (1 - seen.total(surplus) - rbo_min(pair, k, p=p)).clip(0, 1)  # rounding may leave it
+    surplus = seen.total(_above(number, to_number, p) - above)
+    residual = 1 - surplus - rbo_min(pair, k, p=p)
+    return residual.clip(0, 1)  # rounding may leave it
 
 
 def _depths(pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
@@ -518,7 +524,8 @@ def _share(depth: pl.Expr, p: float) -> pl.Expr:
     """The share of one common document at `depth`: the weight of the depth, divided by the
     depth.
     """
-    weight = (1 - p) * p ** (depth.cast(pl.Float64) - 1)
+    above = depth.cast(pl.Float64) - 1
+    weight = (1 - p) * p**above
     return weight / depth
 
 
@@ -571,4 +578,4 @@ def rpp(pair: Pair, k: int | None = None) -> pl.Expr:
     ahead = (rank < other_rank).cast(pl.Float64)
     behind = (rank > other_rank).cast(pl.Float64)
     lead = pair.total(ahead - behind)
-    return pl.when(pair.n_relevant > 0).then(lead / pair.n_relevant)
+    return quotient(lead, pair.n_relevant)

@@ -5,14 +5,26 @@ or length.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import polars as pl
 
-from .._catalog.registry import metric
 from .._words.ranking import Cutoff, Range, Ranking, foraging, zero_unless
 from ..errors import InvalidOption
-from .cwl_user_models import BEYOND, Gains, Reader, ReaderSums, Report, Share, TopLabel, reported
+from .cwl_user_models import (
+    Gains,
+    OfReport,
+    Reader,
+    ReaderSums,
+    Report as Report,
+    Share as Share,
+    TopLabel as TopLabel,
+    reported,
+    user_model,
+)
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 __all__ = ["ift", "time_biased_gain", "u_measure"]
 
@@ -41,16 +53,13 @@ def _spending(
     return reader
 
 
-@metric("tbg", display="TBG", bounds=(0, None), beyond=BEYOND, needs=("cost",))
+@user_model("tbg", display="TBG", bounds=(0, None), needs=("cost",), report="ETU")
 def time_biased_gain(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     half_life: Amount = 224.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "ETU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""Time-biased gain: the gain of each document, halved for each `half_life` that a reader
     spends above it.
@@ -101,19 +110,16 @@ def time_biased_gain(
         return of_spent * (1 - stays(ranks)) / (1 - stays(1.0))
 
     reader = _spending(stays, below)
-    return reported(r, reader, depth, report, residual, max_label, gain, stops=True)
+    return reported(r, reader, depth, options, stops=True)
 
 
-@metric("u-measure", display="U-measure", bounds=(0, None), beyond=BEYOND, needs=("cost",))
+@user_model("u-measure", display="U-measure", bounds=(0, None), needs=("cost",), report="ETU")
 def u_measure(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     length: Amount = 132_000.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "ETU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""U-measure: the gain of each document, less the share of the text of a length that a reader
     has read above it.
@@ -157,10 +163,10 @@ def u_measure(
         return n * (1 - spent / length) - n * (n - 1) / (2 * length)
 
     reader = _spending(lambda before: (1 - before / length).clip(lower_bound=0), below)
-    return reported(r, reader, depth, report, residual, max_label, gain, stops=True)
+    return reported(r, reader, depth, options, stops=True)
 
 
-@metric("information_foraging", display="IFT", bounds=(0, 1), beyond=BEYOND, needs=("cost",))
+@user_model("information_foraging", display="IFT", bounds=(0, 1), needs=("cost",))
 def ift(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -171,10 +177,7 @@ def ift(
     goal_slope: Slope = 10.0,
     rate_intercept: Amount = 0.9,
     rate_slope: Slope = 10.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""IFT, by information foraging: the gain per document of a reader with a goal, who leaves if
     the gain is too slow.
@@ -247,4 +250,4 @@ def ift(
             gained = gained + below
         return ReaderSums(gained, g.whole(sees) + below, lambda: sees, left)
 
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)

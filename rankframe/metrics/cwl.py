@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
@@ -18,8 +18,8 @@ from .._words.ranking import (
     zero_unless,
 )
 from .cwl_user_models import (
-    BEYOND,
     Gains,
+    OfReport,
     ReaderSums,
     Report,
     Share,
@@ -30,8 +30,12 @@ from .cwl_user_models import (
     listed,
     reported,
     squares_from,
+    user_model,
     without_residual,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 __all__ = ["bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "rbp_residual", "sdcg"]
 
@@ -55,22 +59,17 @@ def _judging(
     return "monotone" if as_given and is_number(max_label) else None
 
 
-@metric(
+@user_model(
     "scaled_dcg",
     display="SDCG",
     bounds=(0, 1),
-    beyond=BEYOND,
     judging=_judging,
     gains_only=without_residual,
 )
 def sdcg(
     r: Ranking,
     k: ListedCutoff,
-    *,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""Scaled DCG: the DCG of the top `k` over that of `k` documents of the top label.
 
@@ -114,14 +113,13 @@ def sdcg(
     """
     discounts = [1 / math.log2(i + 1) for i in range(1, k + 1)]
     reader = by_rank(*listed(discounts), stops=True, cascade=False)
-    return reported(r, reader, k, report, residual, max_label, gain)
+    return reported(r, reader, k, options)
 
 
-@metric(
+@user_model(
     "bejeweled_player_model",
     display="BPM",
     bounds=(0, 1),
-    beyond=BEYOND,
     gains_only=without_residual,
 )
 def bpm(
@@ -129,10 +127,7 @@ def bpm(
     k: int,
     *,
     target: Target = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""Bejeweled player model: the gain per document of a reader who stops at a gain of `target`,
     or at rank `k`.
@@ -186,19 +181,16 @@ def bpm(
         last = pl.when(is_met).then(stop).otherwise(end)
         return ReaderSums(gained, last, lambda: read)
 
-    return reported(r, reader, k, report, residual, max_label, gain)
+    return reported(r, reader, k, options)
 
 
-@metric(display="INSQ", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
+@user_model(display="INSQ", bounds=(0, 1), judging=_judging, gains_only=without_residual)
 def insq(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     target: Target = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""INSQ: the gain per document of a reader who needs a gain of about `target`, and reads the
     deeper the larger it is.
@@ -236,19 +228,16 @@ def insq(
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)
 
 
-@metric(display="INST", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="INST", bounds=(0, 1), gains_only=without_residual)
 def inst(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     target: Annotated[float, Range(least=0.5, most=1_000_000)] = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""INST: as INSQ, but the reader adapts to the gain that is still missing.
 
@@ -320,7 +309,7 @@ def inst(
             beyond = beyond * stays
         return ReaderSums(gained, seen, lambda: sees, beyond)
 
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)
 
 
 @metric(
@@ -371,15 +360,11 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     return r.whole(zero_unless(r.rank <= last, unknown)) + below
 
 
-@metric(display="nERR8", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR8", bounds=(0, 1), gains_only=without_residual)
 def nerr8(
     r: Ranking,
     k: ListedCutoff,
-    *,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 8: the gain per document of a reader who stops at a document with
     probability equal to its gain.
@@ -411,18 +396,14 @@ def nerr8(
     0.5
     """
     reader = by_rank(lambda i: 1.0, lambda i: i, stops=True, cascade=True)
-    return reported(r, reader, k, report, residual, max_label, gain)
+    return reported(r, reader, k, options)
 
 
-@metric(display="nERR9", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR9", bounds=(0, 1), gains_only=without_residual)
 def nerr9(
     r: Ranking,
     k: ListedCutoff,
-    *,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 9: as :func:`nerr8`, but a reader not satisfied at rank i gives up with
     probability 1 / (i + 1).
@@ -454,19 +435,16 @@ def nerr9(
     """
     chances = [1 / i for i in range(1, k + 1)]
     reader = by_rank(*listed(chances), stops=True, cascade=True)
-    return reported(r, reader, k, report, residual, max_label, gain)
+    return reported(r, reader, k, options)
 
 
-@metric(display="nERR10", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR10", bounds=(0, 1), gains_only=without_residual)
 def nerr10(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     p: Persistence = 0.9,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 10: as :func:`nerr8`, but a reader who is not satisfied goes on with
     probability `p`.
@@ -509,19 +487,16 @@ def nerr10(
         return (1 - p**rank) / (1 - p)
 
     reader = by_rank(sees, seen, stops=False, cascade=True)
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)
 
 
-@metric(display="nERR11", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR11", bounds=(0, 1), gains_only=without_residual)
 def nerr11(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     target: Target = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 11: as :func:`nerr8`, but a reader who is not satisfied goes on as in
     :func:`rankframe.metrics.cwl.insq`.
@@ -557,4 +532,4 @@ def nerr11(
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)

@@ -6,20 +6,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 import polars as pl
 
+from .._catalog.registry import metric
 from .._support.polars_versions import of_one
-from .._words.ranking import Label, Proportion, Range, Ranking, zero_unless
+from .._words.ranking import Label, Proportion, Range, Ranking, with_group, zero_unless
 
 __all__ = [
-    "BEYOND", "ByRank", "Gains", "Reader", "ReaderSums", "Report", "Share", "Target", "TopLabel",
-    "by_rank", "insq_weights", "listed", "reported", "running", "squares_from", "table", "without_residual",
-]  # fmt: skip
+    "BEYOND",
+    "ByRank",
+    "Gains",
+    "OfReport",
+    "Reader",
+    "ReaderSums",
+    "Report",
+    "Share",
+    "Target",
+    "TopLabel",
+    "by_rank",
+    "insq_weights",
+    "listed",
+    "reported",
+    "running",
+    "squares_from",
+    "table",
+    "user_model",
+    "without_residual",
+]
 
 Report: TypeAlias = Literal["EU", "ETU", "EC", "ETC", "ED"]
 Number = TypeVar("Number", float, pl.Expr)
+F = TypeVar("F", bound=Callable[..., pl.Expr])
 Share: TypeAlias = Mapping[Label, Proportion] | None
 TopLabel: TypeAlias = Literal["query"] | Annotated[float, Range(above=0)] | None
 Target: TypeAlias = Annotated[float, Range(least=1e-9, most=1_000_000)]
@@ -27,6 +46,26 @@ ByRank: TypeAlias = Callable[[Any], Any]
 """A number for a rank that is a number, and an expression for an expression."""
 BEYOND = ("report", "residual")
 """Reports other than the mean gain; for these, `no_relevant="one"` does not apply."""
+
+
+class OfReport(TypedDict, total=False):
+    """The options of every metric of the C/W/L family, as `sdcg` documents them."""
+
+    max_label: TopLabel
+    gain: Share
+    report: Report
+    residual: bool
+
+
+def user_model(*aliases: str, report: Report = "EU", **declared: Any) -> Callable[[F], F]:
+    """Declare a formula that unpacks `OfReport` as a metric; `report` is its default report."""
+    defaults = {"max_label": None, "gain": None, "report": report, "residual": False}
+
+    def declare(formula: F) -> F:
+        with_options = with_group(formula, defaults)
+        return metric(*aliases, beyond=BEYOND, **declared)(with_options)
+
+    return declare
 
 
 def without_residual(*, residual: bool = False, report: Report = "EU", **_: object) -> bool:
@@ -130,17 +169,18 @@ Reader: TypeAlias = Callable[[Gains], ReaderSums]
 
 
 def reported(
-    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share,
-    *, stops: bool = False,
-) -> pl.Expr:  # fmt: skip
+    r: Ranking, reader: Reader, depth: int, options: OfReport, *, stops: bool = False
+) -> pl.Expr:
     """The report of a reader if unjudged documents have gain 0; or, for a residual, its increase if
     they have gain 1.
 
     With `stops` reading always ends at the depth, so that the total gain is a sum over ranks, too.
     """
+    report = options["report"]
+    residual = options["residual"]
     is_sum = report == "EU" or (report == "ETU" and stops)
     shown = is_sum and not residual
-    each = _share(r, max_label, gain)
+    each = _share(r, options["max_label"], options["gain"])
 
     def if_unknown_are_worth(unknown: int) -> pl.Expr:
         gains = Gains(r, depth, each, unknown, shown=shown)

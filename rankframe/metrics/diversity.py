@@ -4,7 +4,7 @@ repetition.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -17,6 +17,7 @@ __all__ = [
     "nugget_recall", "precision_ia", "subtopic_recall",
 ]  # fmt: skip
 
+T = TypeVar("T", pl.Expr, pl.Series)
 GlobalGain: TypeAlias = Literal["linear", "exponential", "binary"]
 
 
@@ -55,9 +56,9 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     0.5
     """
     rank = _ranks(k)
-    return _dcg(t, k, alpha) / (
-        t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum()
-    )
+    worth = (1 - alpha) ** (rank - 1)
+    most = (worth / _log2(rank)).sum()
+    return _dcg(t, k, alpha) / (t.n_subtopics * most)
 
 
 @metric("alpha-ndcg", display="alpha-nDCG", over="subtopics", gains_only=True)
@@ -93,7 +94,8 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
     >>> df.rank.on(subtopic="subtopic").alpha_ndcg(k=1)["alpha_ndcg@1"].item()  # 1 over the 2 of b
     0.5
     """
-    return _dcg(t, k, alpha) / _dcg(t.greedy(alpha, k), k, alpha)
+    best = t.greedy(alpha, k)
+    return _dcg(t, k, alpha) / _dcg(best, k, alpha)
 
 
 @metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics", gains_only=True)
@@ -127,7 +129,9 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     0.7
     """
     rank = _ranks(k)
-    return _err(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / rank).sum())
+    worth = (1 - alpha) ** (rank - 1)
+    most = (worth / rank).sum()
+    return _err(t, k, alpha) / (t.n_subtopics * most)
 
 
 @metric("nerr-ia", display="nERR-IA", over="subtopics", gains_only=True)
@@ -159,7 +163,8 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     >>> df.rank.on(subtopic="subtopic").metrics.nerr_ia()["nerr_ia"].item()     # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
-    return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
+    best = t.greedy(alpha, k)
+    return _err(t, k, alpha) / _err(best, k, alpha)
 
 
 @metric(
@@ -199,7 +204,9 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     >>> df.rank.on(subtopic="subtopic").metrics.nrbp()["nrbp"].item()           # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
     0.65625
     """
-    return _rbp(t, alpha, beta) * (1 - (1 - alpha) * beta) / t.n_subtopics
+    rate = _rbp(t, alpha, beta)
+    without_novelty = 1 - (1 - alpha) * beta
+    return rate * without_novelty / t.n_subtopics
 
 
 @metric("normalized_nrbp", "normalised_nrbp", display="nNRBP", over="subtopics", gains_only=True)
@@ -231,7 +238,8 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     >>> df.rank.on(subtopic="subtopic").metrics.nnrbp()["nnrbp"].item()         # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
-    return _rbp(t, alpha, beta) / _rbp(t.greedy(alpha, None), alpha, beta)
+    best = t.greedy(alpha, None)
+    return _rbp(t, alpha, beta) / _rbp(best, alpha, beta)
 
 
 @metric("p_ia", "p-ia", display="P-IA", bounds=(0, 1), over="subtopics", gains_only=True)
@@ -262,7 +270,8 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
     0.75
     """
-    return t.total(t.weighed(t.relevant), k) / (t.depth(k) * t.n_subtopics)
+    found = t.total(t.weighed(t.relevant), k)
+    return found / (t.depth(k) * t.n_subtopics)
 
 
 @metric(
@@ -290,10 +299,9 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
     0.75
     """
-    return (
-        t.total(t.weighed(t.relevant * t.met / t.n_relevant_to_subtopic), over=t.rank)
-        / t.n_subtopics
-    )
+    recall = t.relevant * t.met / t.n_relevant_to_subtopic
+    found = t.total(t.weighed(recall), over=t.rank)
+    return found / t.n_subtopics
 
 
 @metric(
@@ -334,7 +342,8 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").subtopic_recall(k=1)["subtopic_recall@1"].item()
     0.5
     """
-    return t.total(t.weighed(t.first_met), k) / t.n_subtopics
+    covered = t.total(t.weighed(t.first_met), k)
+    return covered / t.n_subtopics
 
 
 @metric(display="Nugget recall", bounds=(0, 1), over="subtopics")
@@ -382,9 +391,9 @@ def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5)
     >>> vital["nugget_recall"].item()
     0.5
     """
-    return t.best(
-        pl.when(t.label >= 2).then(1.0).when(t.label >= 1).then(partial).otherwise(0.0), k
-    )
+    supported = pl.when(t.label >= 2).then(1.0)
+    credit = supported.when(t.label >= 1).then(partial).otherwise(0.0)
+    return t.best(credit, k)
 
 
 @metric("d-ndcg", display="D-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
@@ -425,9 +434,9 @@ def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> p
     """
     gains = t.weighed(t.gain(gain))
     best, of_documents = t.ideal(gains)
-    return t.total(gains, k, over=(t.rank + 1).log(2)) / best.total(
-        of_documents, k, over=(best.rank + 1).log(2)
-    )
+    dcg = t.total(gains, k, over=_log2(t.rank))
+    ideal_dcg = best.total(of_documents, k, over=_log2(best.rank))
+    return dcg / ideal_dcg
 
 
 @metric(
@@ -470,12 +479,19 @@ def d_sharp_ndcg(
     >>> df.rank.on(subtopic="subtopic").metrics.d_sharp_ndcg(k=1)["d_sharp_ndcg@1"].item()      # (1/2 + 1/2) / 2
     0.5
     """
-    of_gains = d_ndcg(t, k, gain=gain).fill_nan(0.0)  # 0 / 0 where all gains are 0
-    return recall * subtopic_recall(t.unweighted(), k) + (1 - recall) * of_gains
+    of_gains = d_ndcg(t, k, gain=gain)
+    i_rec = subtopic_recall(t.unweighted(), k)
+    of_gains = of_gains.fill_nan(0.0)  # 0 / 0 where all gains are 0
+    return recall * i_rec + (1 - recall) * of_gains
+
+
+def _log2(rank: T) -> T:
+    """The divisor of the gain at a rank."""
+    return (rank + 1).log(2)
 
 
 def _dcg(t: Topics, k: int | None, alpha: float) -> pl.Expr:
-    return t.total(t.novelty(alpha), k, over=(t.rank + 1).log(2))
+    return t.total(t.novelty(alpha), k, over=_log2(t.rank))
 
 
 def _err(t: Topics, k: int | None, alpha: float) -> pl.Expr:
@@ -483,7 +499,8 @@ def _err(t: Topics, k: int | None, alpha: float) -> pl.Expr:
 
 
 def _rbp(t: Topics, alpha: float, beta: float) -> pl.Expr:
-    return t.total(t.novelty(alpha), weight=beta ** (t.rank - 1))
+    weight = beta ** (t.rank - 1)
+    return t.total(t.novelty(alpha), weight=weight)
 
 
 def _ranks(k: int) -> pl.Series:

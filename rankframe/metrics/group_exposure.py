@@ -9,7 +9,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Gain, Proportion, Range, Ranking, RankWeight, ValueOf, zero_unless
+from .._words.ranking import (
+    Gain,
+    Proportion,
+    Range,
+    Ranking,
+    RankWeight,
+    ValueOf,
+    quotient,
+    zero_unless,
+)
 from ..errors import InvalidOption
 
 __all__ = [
@@ -70,7 +79,8 @@ def group_exposure(
     weights = r.weight_of_rank(weight)
     divisor = r.divided_by(pl.lit(1.0), k, over=1 / weights)
     within = in_group(r, group).fill_null(0.0)
-    return r.total(within, k, weight=weights) / pl.when(divisor > 0).then(divisor)
+    exposure = r.total(within, k, weight=weights)
+    return exposure / pl.when(divisor > 0).then(divisor)
 
 
 def _is_similarity(distance: str = "abs", **_: object) -> bool:
@@ -136,8 +146,8 @@ def awrf(
     0.166667
     """
     kind, wanted = kinds(r, group, target, "awrf")
-    weights = zero_unless(r.listed(k), r.weight_of_rank(weight))
-    return r.largest(r.compared_shares(kind, weights, wanted, distance))
+    attention = _attention(r, k, weight)
+    return r.largest(r.compared_shares(kind, attention, wanted, distance))
 
 
 def kinds(
@@ -146,14 +156,13 @@ def kinds(
     """The groups that are compared, as text: each by itself, or whether a document is in the one
     named; and the target.
     """
-    if group is None:
-        if not isinstance(target, str):
-            raise InvalidOption(
-                f"{metric}(target={target}): write the group whose share this is, as "
-                f"{metric}(group=M,target={target})"
-            )
+    if group is not None:
+        within = in_group(r, group).cast(pl.Boolean)
+        return within.cast(pl.String), 0.5 if target == "equal" else target
+    if isinstance(target, str):
         return r.group, target
-    return in_group(r, group).cast(pl.Boolean).cast(pl.String), 0.5 if target == "equal" else target
+    says = f"{metric}(target={target}): write the group whose share this is, as "
+    raise InvalidOption(f"{says}{metric}(group=M,target={target})")
 
 
 @metric(display="NDKL", labels=False, needs=("group",), higher_is_better=False)
@@ -201,7 +210,8 @@ def ndkl(
     kind, wanted = kinds(r, group, target, "ndkl")
     over = (r.rank + 1).log(2)
     divisor = r.divided_by(pl.lit(1.0), k, over=over)
-    return r.total(r.divergence(kind, wanted), k, over=over) / pl.when(divisor > 0).then(divisor)
+    found = r.total(r.divergence(kind, wanted), k, over=over)
+    return found / pl.when(divisor > 0).then(divisor)
 
 
 def _of_cut_points(
@@ -212,35 +222,38 @@ def _of_cut_points(
     """
     r.need_every_rank()
     within = pl.when(r.retrieved).then(in_group(r, group)).fill_null(0.0)
-    n, protected = r.n_retrieved, r.whole(within)
-    at = (r.own_rank % step == 0).fill_null(False)
+    n = r.n_retrieved
+    protected = r.whole(within)
+    is_cut_point = (r.own_rank % step == 0).fill_null(False)
 
     def total(found: pl.Expr) -> pl.Expr:
         """The discounted sum for the numbers of documents of the group that are found down to each
         rank.
         """
-        return r.whole(
-            zero_unless(at, _distance(found, r.rank, protected, n, kind) / r.rank.log(2))
-        )
+        distance = _distance(found, r.rank, protected, n, kind)
+        return r.whole(zero_unless(is_cut_point, distance / r.rank.log(2)))
 
-    first, last = (
-        pl.min_horizontal(r.rank, protected),
-        (r.rank - (n - protected)).clip(lower_bound=0.0),
-    )
+    first = pl.min_horizontal(r.rank, protected)
+    last = (r.rank - (n - protected)).clip(lower_bound=0.0)
     most = pl.max_horizontal(total(first), total(last))
-    return pl.when(most > 0).then(total(r.so_far(within)) / most)
+    return quotient(total(r.so_far(within)), most)
 
 
 def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kind: str) -> pl.Expr:
+    share = found / rank
+    of_all = protected / n
     if kind == "share":
-        return (found / rank - protected / n).abs()
+        return (share - of_all).abs()
     if kind == "ratio":
-        defined = (rank > found) & (n > protected)
-        return zero_unless(defined, (found / (rank - found) - protected / (n - protected)).abs())
-    here, whole = found / rank, protected / n
-    parts = [(here, whole), (1 - here, 1 - whole)]
-    terms = [zero_unless((x > 0) & (y > 0), x * (x / y).log(2)) for x, y in parts]
-    return terms[0] + terms[1]
+        is_defined = (rank > found) & (n > protected)
+        ratio = found / (rank - found)
+        return zero_unless(is_defined, (ratio - protected / (n - protected)).abs())
+    return _divergence_term(share, of_all) + _divergence_term(1 - share, 1 - of_all)
+
+
+def _divergence_term(x: pl.Expr, y: pl.Expr) -> pl.Expr:
+    """The value x log2(x / y) of a Kullback-Leibler divergence, 0 where x or y is 0."""
+    return zero_unless((x > 0) & (y > 0), x * (x / y).log(2))
 
 
 CutStep: TypeAlias = Annotated[int, Range(least=2)]
@@ -373,12 +386,15 @@ def _log_ratio(
     """
     within = in_group(r, group)
 
-    def of(member: pl.Expr) -> pl.Expr:
+    def ratio(member: pl.Expr) -> pl.Expr:
+        total = r.whole((x * member).fill_null(0.0))
         divisor = r.whole((over * member).fill_null(0.0))
-        return r.whole((x * member).fill_null(0.0)) / pl.when(divisor > 0).then(divisor) + smoothing
+        return total / pl.when(divisor > 0).then(divisor) + smoothing
 
-    one, other = of(within), of(1 - within)
-    value = pl.when((one > 0) & (other > 0)).then(one.log() - other.log())
+    of_group = ratio(within)
+    of_others = ratio(1 - within)
+    is_finite = (of_group > 0) & (of_others > 0)
+    value = pl.when(is_finite).then(of_group.log() - of_others.log())
     return value.abs() if absolute else value
 
 
@@ -443,7 +459,8 @@ def demographic_parity(
     >>> round(ranker.metrics.demographic_parity(group="F", weight=0.5)["demographic_parity(group=F,weight=0.5)"].item(), 6)   # ln 1/2
     -0.693147
     """
-    return _log_ratio(r, group, _attention(r, k, weight), pl.lit(1.0), smoothing, absolute)
+    attention = _attention(r, k, weight)
+    return _log_ratio(r, group, attention, pl.lit(1.0), smoothing, absolute)
 
 
 @metric("logEUR", display="Exposed utility ratio", **LOG_RATIO)
@@ -496,7 +513,8 @@ def exposed_utility_ratio(
     >>> ranker.metrics.exposed_utility_ratio(group="F", weight=0.5)["exposed_utility_ratio(group=F,weight=0.5)"].item()
     0.0
     """
-    return _log_ratio(r, group, _attention(r, k, weight), r.gain(gain), smoothing, absolute)
+    attention = _attention(r, k, weight)
+    return _log_ratio(r, group, attention, r.gain(gain), smoothing, absolute)
 
 
 @metric("logRUR", display="Realized utility ratio", **LOG_RATIO)
@@ -546,4 +564,5 @@ def realized_utility_ratio(
     0.0
     """
     utility = r.gain(gain)
-    return _log_ratio(r, group, _attention(r, k, weight) * utility, utility, smoothing, absolute)
+    reached = _attention(r, k, weight) * utility
+    return _log_ratio(r, group, reached, utility, smoothing, absolute)

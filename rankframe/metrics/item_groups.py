@@ -64,8 +64,8 @@ def group_exposure_ratio(
     >>> df.rank.on(group="provider", items=items).items.catalog("group_exposure_ratio(weight=count)", ci=None)["value"].item()
     0.5
     """
-    each = e.per_group(e.exposure(weight, p, k), head, tail)
-    return each.min() / each.max()
+    of_groups = e.per_group(e.exposure(weight, p, k), head, tail)
+    return of_groups.min() / of_groups.max()
 
 
 Combination = Literal[
@@ -127,18 +127,25 @@ def group_exposure_gap(
     >>> ranker.items.catalog("group_exposure_gap(combine=variance,weight=count)", ci=None)["value"].item()
     0.0625
     """
-    each = e.per_group(e.exposure(weight, p, k), head, tail)
-    most, least = each.max(), each.min()
-    distances = (each - each.mean()).abs()
-    found = {
-        "max_min_difference": most - least,
-        "max_min_ratio": most / pl.when(least > 0).then(least),
-        "max_deviation": distances.max(),
-        "mean_deviation": distances.mean(),
-        "variance": (distances**2).mean(),
-        "l2": (each**2).sum().sqrt(),
-    }
-    return pl.when(most > 0).then(found[combine])
+    of_groups = e.per_group(e.exposure(weight, p, k), head, tail)
+    most = of_groups.max()
+    gap = _combined(of_groups, combine)
+    return pl.when(most > 0).then(gap)
+
+
+def _combined(of_groups: pl.Expr, combine: Combination) -> pl.Expr:
+    """How far the numbers of groups are apart."""
+    if combine == "l2":
+        return (of_groups**2).sum().sqrt()
+    if combine in ("max_min_difference", "max_min_ratio"):
+        most = of_groups.max()
+        least = of_groups.min()
+        ratio = most / pl.when(least > 0).then(least)
+        return most - least if combine == "max_min_difference" else ratio
+    distances = (of_groups - of_groups.mean()).abs()
+    if combine == "variance":
+        return (distances**2).mean()
+    return distances.max() if combine == "max_deviation" else distances.mean()
 
 
 def _relative_deviation(hits: pl.Expr, candidates: pl.Expr) -> pl.Expr:
@@ -206,8 +213,10 @@ def rsp(
     >>> ranker.items.catalog("rsp", ci=None)["value"].round(6).item()                    # (2/3 - 1/2) / (2/3 + 1/2)
     0.142857
     """
-    lacking = e.n_users * e.group_sizes(head, tail) - e.group_sums(e.had, head, tail)
-    return _relative_deviation(e.group_sums(e.summed(e.unseen, k), head, tail), lacking)
+    shown = e.group_sums(e.summed(e.unseen, k), head, tail)
+    had = e.group_sums(e.had, head, tail)
+    lacking = e.n_users * e.group_sizes(head, tail) - had
+    return _relative_deviation(shown, lacking)
 
 
 @catalog_metric(
@@ -260,8 +269,9 @@ def reo(
     0.333333
     """
     wanted = e.relevant * e.unseen
-    shown, relevant = e.summed(wanted, k), e.summed(wanted, over="table")
-    return _relative_deviation(e.group_sums(shown, head, tail), e.group_sums(relevant, head, tail))
+    shown = e.group_sums(e.summed(wanted, k), head, tail)
+    relevant = e.group_sums(e.summed(wanted, over="table"), head, tail)
+    return _relative_deviation(shown, relevant)
 
 
 @catalog_metric(
@@ -317,18 +327,20 @@ def bias_disparity(
     [1.25, -0.625]
     """
     groups = e.groups(head, tail)
-    if str(group) not in groups:
-        raise InvalidOption(
-            f"{e.text}: no item of the catalog is in the group {shown(group)}; write one of "
-            f"{', '.join(map(repr, groups))}.{did_you_mean(str(group), [*groups])}"
-        )
+    name = str(group)
+    if name not in groups:
+        others = ", ".join(map(repr, groups))
+        says = f"{e.text}: no item of the catalog is in the group {shown(group)}; write one of "
+        raise InvalidOption(f"{says}{others}.{did_you_mean(name, [*groups])}")
 
     def share(x: pl.Expr) -> pl.Expr:
         total = e.group_sums(x, head, tail).sum()
-        return x.filter(groups[str(group)].within).sum() / pl.when(total > 0).then(total)
+        of_group = x.filter(groups[name].within).sum()
+        return of_group / pl.when(total > 0).then(total)
 
     past = share(e.had)
-    return share(e.shown(k)) / pl.when(past > 0).then(past) - 1
+    now = share(e.shown(k))
+    return now / pl.when(past > 0).then(past) - 1
 
 
 def _reads_labels(relevance: str = "label", **_: object) -> bool:
@@ -403,10 +415,15 @@ def attention_relevance_gap(
     >>> ranker.items.catalog(text, ci=None)["value"].round(6).item()
     0.833333
     """
-    attention, wanted = weight_of(weight, p), e.label if relevance == "label" else e.score
+    attention = weight_of(weight, p)
+    worth = e.label if relevance == "label" else e.score
     if shares == "list":
-        attention, wanted = e.share_of_user(attention), e.share_of_user(wanted)
-    given, due = e.summed(attention, k), e.summed(wanted, over="table")
+        attention = e.share_of_user(attention)
+        worth = e.share_of_user(worth)
+    given = e.summed(attention, k)
+    due = e.summed(worth, over="table")
     if across == "groups":
-        given, due = e.group_sums(given, head, tail), e.group_sums(due, head, tail)
-    return (given / given.sum() - due / due.sum()).abs().sum()
+        given = e.group_sums(given, head, tail)
+        due = e.group_sums(due, head, tail)
+    gaps = given / given.sum() - due / due.sum()
+    return gaps.abs().sum()

@@ -48,7 +48,8 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("judged")["judged"].item()
     0.5
     """
-    return r.total(r.judged.cast(pl.Float64), k) / n_shown(r, k)
+    n_judged = r.total(r.judged.cast(pl.Float64), k)
+    return n_judged / n_shown(r, k)
 
 
 @metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
@@ -86,8 +87,10 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     found = r.hits_down_to(k)
     others = n_shown(r, k) - found
     # a relevant document wins against all non-relevant ones except those above it
-    won = r.total(r.relevant, k) * others - r.total(r.relevant * r.misses, k)
-    return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
+    lost = r.total(r.relevant * r.misses, k)
+    won = r.total(r.relevant, k) * others - lost
+    accuracy = pl.when(found == 0).then(0.0)
+    return accuracy.when(others > 0).then(won / (found * others))
 
 
 @metric("infAP", display="infAP", bounds=(0, 1), gains_only=True)
@@ -121,9 +124,10 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     1.0
     """
     epsilon = 0.00001
-    relevant_above, others_above = r.hits - 1, r.nonrelevant_above
-    pooled_above = relevant_above + others_above + r.count_above(r.raw < 0)
-    precision_above = (relevant_above + epsilon) / (relevant_above + others_above + 2 * epsilon)
+    relevant_above = r.hits - 1
+    judged_above = relevant_above + r.nonrelevant_above
+    pooled_above = judged_above + r.count_above(r.raw < 0)
+    precision_above = (relevant_above + epsilon) / (judged_above + 2 * epsilon)
     precision = (1 + pooled_above * precision_above) / r.rank
     return r.total(r.relevant * precision) / r.n_relevant
 
@@ -163,12 +167,9 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     >>> round(df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4)    # half of b counts: (1 + 1/2) / 3
     0.5
     """
-    outside = r.columns_of("stratum")[0].is_null()
-    r.refuse(
-        r.judged & outside,
-        "a judged document has no stratum; give each of them its stratum",
-        of_label=False,
-    )
+    is_outside = r.columns_of("stratum")[0].is_null()
+    says = "a judged document has no stratum; give each of them its stratum"
+    r.refuse(r.judged & is_outside, says, of_label=False)
     weight, precision = r.of_strata(r.judged, r.relevant)
     worth = zero_unless(r.relevant > 0, weight)
     return r.total(worth * precision) / r.whole(worth)
@@ -211,14 +212,14 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     >>> round(df.rank.on(inclusion="pi").evaluate("stat_ap")["stat_ap"].item(), 4)    # (1 x 1/1 + 2 x 3/3) over 1 + 2
     1.0
     """
-    fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
-    relevant = r.relevant > 0
-    r.refuse(
-        relevant & ~fit,
-        "a relevant document was judged with a probability that is null, 0, negative or above 1",
-    )
-    worth = zero_unless(relevant, 1 / r.inclusion)
-    found = r.so_far(worth) if itself == "drawn" else r.so_far(worth) - worth + 1
+    is_fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
+    is_relevant = r.relevant > 0
+    says = "a relevant document was judged with a probability that is null, 0, negative or above 1"
+    r.refuse(is_relevant & ~is_fit, says)
+    worth = zero_unless(is_relevant, 1 / r.inclusion)
+    found = r.so_far(worth)
+    if itself == "once":
+        found = found - worth + 1
     return r.total(worth * found, over=r.rank) / r.whole(worth)
 
 

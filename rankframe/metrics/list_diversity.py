@@ -70,11 +70,9 @@ def ild(
     distances = r.distances(k, distance)
     n = length(r, k)
     divided = n if divisor == "list" else n * (n - 1) / 2
-    return (
-        pl.when(n == 1)
-        .then(NO_PAIRS[no_pairs])
-        .otherwise(r.total(distances, k) / pl.when(n > 1).then(divided))
-    )
+    total = r.total(distances, k)
+    mean = total / pl.when(n > 1).then(divided)
+    return pl.when(n == 1).then(NO_PAIRS[no_pairs]).otherwise(mean)
 
 
 @metric(
@@ -116,7 +114,8 @@ def category_diversity(
     >>> df.rank.on(category="genre").metrics.category_diversity()["category_diversity"].item()
     0.5
     """
-    return r.total(r.new_categories(k), k) / length(r, k, divisor)
+    is_new = r.new_categories(k)
+    return r.total(is_new, k) / length(r, k, divisor)
 
 
 @metric(display="Category entropy", labels=False, needs=("category",), adds_up=False)
@@ -155,4 +154,6 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
     weights = r.weight_of_rank(weight)
     held = r.total(r.has_category(k), k, weight=weights)
     terms = r.total(r.category_terms(weights, k), k)
-    return pl.when(held > 0).then((held.log(2) - terms / held).clip(lower_bound=0.0))
+    value = held.log(2) - terms / held
+    at_least_0 = value.clip(lower_bound=0.0)
+    return pl.when(held > 0).then(at_least_0)

@@ -35,12 +35,14 @@ class _Top:
 
     def __init__(self, r: Ranking, k: int | None) -> None:
         score = pl.when(r.listed(k)).then(r.score)
-        self.r, self.n = r, r.count(score.is_not_null())
+        self.r = r
+        self.n = r.count(score.is_not_null())
         self.first = r.largest(score)
         lowest = r.largest(self.first - score)
         self.unit = pl.when(lowest > 0).then(lowest).otherwise(1.0)
         self.below = (self.first - score) / self.unit
-        self.known = (self.n > 0) & self.first.is_finite() & self.unit.is_finite()
+        is_finite = self.first.is_finite() & self.unit.is_finite()
+        self.known = (self.n > 0) & is_finite
 
     @property
     def mean_below(self) -> pl.Expr:
@@ -55,7 +57,9 @@ class _Top:
     @property
     def deviation(self) -> pl.Expr:
         """The standard deviation of the scores."""
-        return self.unit * (self.r.whole((self.below - self.mean_below) ** 2) / self.n).sqrt()
+        squares = (self.below - self.mean_below) ** 2
+        variance = self.r.whole(squares) / self.n
+        return self.unit * variance.sqrt()
 
 
 def _column(r: Ranking, x: pl.Expr) -> pl.Expr:
@@ -97,11 +101,15 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
     >>> df.rank.evaluate("nqc")["nqc"].item()                                         # deviation 1, mean 2
     0.5
     """
-    top, listed = _Top(r, k), _Top(r, None)
-    of_collection = (
-        pl.when(listed.known).then(listed.mean) if collection is None else _column(r, collection)
-    )
-    return pl.when(top.known & (of_collection != 0)).then(top.deviation / of_collection.abs())
+    top = _Top(r, k)
+    of_collection: pl.Expr
+    if collection is None:
+        listed = _Top(r, None)
+        of_collection = pl.when(listed.known).then(listed.mean)
+    else:
+        of_collection = _column(r, collection)
+    is_defined = top.known & (of_collection != 0)
+    return pl.when(is_defined).then(top.deviation / of_collection.abs())
 
 
 @metric(display="WIG", bounds=(None, None), **OF_SCORES)
@@ -142,17 +150,18 @@ def wig(
     >>> df.rank.evaluate("wig@1")["wig@1"].item()                                     # 3 less the mean, 2
     1.0
     """
-    top, listed = _Top(r, k), _Top(r, None)
+    top = _Top(r, k)
+    gain: pl.Expr
     if collection is None:
-        found: pl.Expr = pl.when(listed.known).then(
-            listed.unit * listed.mean_below - top.unit * top.mean_below
-        )
+        listed = _Top(r, None)
+        below_first = listed.unit * listed.mean_below - top.unit * top.mean_below
+        gain = pl.when(listed.known).then(below_first)
     else:
-        found = top.mean - _column(r, collection)
+        gain = top.mean - _column(r, collection)
     if terms is not None:
         length = _column(r, terms)
-        found = pl.when(length > 0).then(found / length.sqrt())
-    return pl.when(top.known).then(found)
+        gain = pl.when(length > 0).then(gain / length.sqrt())
+    return pl.when(top.known).then(gain)
 
 
 @metric(display="Sigma max", **OF_SCORES)
@@ -184,6 +193,9 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
     """
     r.need_every_rank()
     top = _Top(r, k)
-    mean, squares = r.so_far(top.below) / r.rank, r.so_far(top.below**2) / r.rank
-    deviation = top.unit * (squares - mean**2).clip(lower_bound=0.0).sqrt()
-    return pl.when(top.known).then(r.largest(pl.when(r.listed(k)).then(deviation)))
+    mean = r.so_far(top.below) / r.rank
+    squares = r.so_far(top.below**2) / r.rank
+    variance = (squares - mean**2).clip(lower_bound=0.0)
+    deviation = top.unit * variance.sqrt()
+    largest = r.largest(pl.when(r.listed(k)).then(deviation))
+    return pl.when(top.known).then(largest)

@@ -56,16 +56,16 @@ def compatibility(
     0.2787
     """
     # A document that is in both from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...
-    shares = [p ** (i - 1) / i for i in range(1, math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2)]
+    n_terms = math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2
+    shares = [p ** (i - 1) / i for i in range(1, n_terms)]
     from_depth = running(shares[::-1])[:0:-1]  # add the small ones first
-    wanted = r.label > 0
     ideal_rank = r.along(r.label.rank("ordinal", descending=True))
-    met = table([0.0, *from_depth])(pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64)))
-    found = r.total(zero_unless(wanted, met))
+    in_both_from = pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64))
+    is_wanted = r.label > 0
+    met = table([0.0, *from_depth])(in_both_from)
+    found = r.total(zero_unless(is_wanted, met))
     if not normalize:
         return (1 - p) * found
-    n = r.whole(wanted.cast(pl.Float64))
-    best: pl.Expr = table(running(from_depth))(
-        n.clip(upper_bound=len(from_depth))
-    )  # all of them at the top
+    n_wanted = r.whole(is_wanted.cast(pl.Float64)).clip(upper_bound=len(from_depth))
+    best: pl.Expr = table(running(from_depth))(n_wanted)  # all of them at the top
     return found / best
