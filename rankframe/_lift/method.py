@@ -53,7 +53,8 @@ def lift(verb: Callable[..., Any]) -> Any:
     """A verb as a method: the same options, over the table of a ranker of any kind of frame; its
     frame is of that kind.
     """
-    VERBS.put(verb.__name__, declared := verb_of(verb))
+    declared = verb_of(verb)
+    VERBS.put(verb.__name__, declared)
 
     @wraps(verb)
     def call(owner: Verbs[Any], /, *args: Any, **options: Any) -> Any:
@@ -90,16 +91,15 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> MetricMe
         try:
             calls = calls_for(metric_of(formula), args, options)
         except InvalidOption as error:
-            raise InvalidOption(
-                *(with_code(part, partial(_called_on, ranker._root)) for part in error.parts)
-            ) from None
+            on_ranker = partial(_called_on, ranker._root)
+            parts = [with_code(part, on_ranker) for part in error.parts]
+            raise InvalidOption(*parts) from None
         return ranker._measure(*calls)
 
     returns = annotation_of("return", "R", call)
+    signature = inspect.signature(formula).replace(return_annotation=returns)
     call.__annotations__ = {**formula.__annotations__, "return": returns}
-    vars(call).update(
-        formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns)
-    )
+    vars(call).update(formula=formula, __signature__=signature)
     return cast("MetricMethod[P]", Lifted(call, returns))
 
 

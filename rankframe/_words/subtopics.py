@@ -19,13 +19,14 @@ from .pairs import starts_of
 from .ranking import Used
 from .rows import Answer, Factor, zero_unless
 from .sorted_rows import HAS_LABELS, Needed
+from .within_queries import WithinQueries
 
 ONE = 2.0**40
 """The gain of a query's weightiest subtopic if it was not met yet; gains are whole numbers, so that
 sums are equal in any order."""
 
 
-class Topics:
+class Topics(WithinQueries):
     """One query's ranking with a row for each document and subtopic: the words of diversity
     metrics.
 
@@ -119,13 +120,7 @@ class Topics:
     def met(self) -> pl.Expr:
         """The number of documents with the subtopic, down to this rank."""
         here = zero_unless(self.rank.is_not_null(), self.relevant)
-        so_far = here.cum_sum().over(*self._of_subtopic, order_by=self.rank)
-        return self.needed.column(so_far)
-
-    @property
-    def _of_subtopic(self) -> list[str]:
-        """What the rows of one subtopic of a query have in common."""
-        return [*self.needed.key, "#subtopic"]
+        return self._within(here.cum_sum(), "#subtopic", order_by=self.rank)
 
     @property
     def first_met(self) -> pl.Expr:
@@ -150,7 +145,7 @@ class Topics:
         """The number of documents relevant to the row's subtopic, retrieved or not, and 1 if there
         is none.
         """
-        n_relevant = self.relevant.sum().over(*self._of_subtopic)
+        n_relevant = self.relevant.sum().over(*self.needed.key, "#subtopic")
         return self.needed.column(n_relevant.clip(lower_bound=1.0))
 
     @property
@@ -158,7 +153,7 @@ class Topics:
         """The number of subtopics with a relevant document, retrieved or not, each counting its
         weight.
         """
-        so_far = self.needed.column(self.relevant.cum_sum().over(*self._of_subtopic))
+        so_far = self._within(self.relevant.cum_sum(), "#subtopic")
         is_first = so_far == 1
         return self.needed.sum(zero_unless(is_first, self.weighed(self.relevant)))
 
@@ -166,12 +161,12 @@ class Topics:
         """The mean over all subtopics that are judged, by weight, of the largest `x` among their
         documents down to `k`.
         """
-        largest = zero_unless(self._down_to(k), x).max().over(*self._of_subtopic)
-        largest = self.needed.column(largest)
+        in_list = zero_unless(self._down_to(k), x)
+        largest = self._within(in_list.max(), "#subtopic")
         is_first = self._first_of("#subtopic")
-        total = self.needed.sum(zero_unless(is_first, self.weighed(largest)))
-        weight = self.needed.sum(zero_unless(is_first, self.weighed(pl.lit(1.0))))
-        return total / weight
+        total = zero_unless(is_first, self.weighed(largest))
+        weight = zero_unless(is_first, self.weighed(pl.lit(1.0)))
+        return self.needed.sum(total) / self.needed.sum(weight)
 
     def _down_to(self, k: int | None) -> pl.Expr:
         """Whether the row's document is in the ranking down to `k`."""
@@ -186,11 +181,12 @@ class Topics:
         """The documents by the falling sum of `x` over their subtopics, and these sums, on the
         first row of each document.
         """
-        of_document = self.needed.column(x.sum().over(*self.needed.key, "#doc"))
+        of_document = self._within(x.sum(), "#doc")
         sums = self.needed.column(pl.when(self._first_of("#doc")).then(of_document))
-        rank = sums.rank("ordinal", descending=True).over(*self.needed.key)
+        place = sums.rank("ordinal", descending=True).over(*self.needed.key)
+        rank = pl.when(sums.is_not_null()).then(place)
         best = copy(self)
-        best.rank = self.needed.column(pl.when(sums.is_not_null()).then(rank).cast(pl.Float64))
+        best.rank = self.needed.column(rank.cast(pl.Float64))
         return best, sums
 
     def total(
@@ -201,7 +197,8 @@ class Topics:
             x = x * weight
         if over is not None:
             x = x / over
-        return self.needed.sum(pl.when(self._down_to(k)).then(x))
+        in_list = pl.when(self._down_to(k)).then(x)
+        return self.needed.sum(in_list)
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""
@@ -221,11 +218,9 @@ class Topics:
             relevant=self._is_relevant,
             weight=self.weighed(pl.lit(1.0)),
         )
-        function = partial(greedy_ranks, alpha=alpha, k=k)
-        ranks = rows.map_batches(function, return_dtype=pl.Float64, is_elementwise=False)
-        key = f"greedy {alpha} {k} ".encode() + rows.meta.serialize()
+        ranks = partial(greedy_ranks, alpha=alpha, k=k)
         greedy = copy(self)
-        greedy.rank = self.needed.column(ranks, key)
+        greedy.rank = self._mapped(ranks, rows, f"greedy {alpha} {k} ")
         return greedy
 
 

@@ -15,9 +15,16 @@ from .._support.floats import Floats, Integers, NDArray, np
 from .pairs import greater_before, starts_of
 from .rows import quotient
 from .sorted_rows import QUERY, Needed
+from .within_queries import WithinQueries
 
 
-class Pair:
+class _TwoRankings(WithinQueries):
+    def __init__(self, needed: Needed, complete: bool) -> None:
+        self.needed = needed
+        self.complete = complete
+
+
+class Pair(_TwoRankings):
     """Two rankings of a query; every row is a document of at least one of them.
 
     Parameters
@@ -35,10 +42,6 @@ class Pair:
     #: The two scores; null where that ranking lacks the document.
     own_score = pl.col("#own score")
     other_score = pl.col("#other score")
-
-    def __init__(self, needed: Needed, complete: bool) -> None:
-        self.needed = needed
-        self.complete = complete
 
     @property
     def common(self) -> Common:
@@ -87,7 +90,7 @@ class Pair:
     def so_far(self, x: pl.Expr, order: pl.Expr) -> pl.Expr:
         """The sum of `x` down to each document as `order` has them."""
         sums = x.cast(pl.Float64).cum_sum()
-        return self.needed.column(sums.over(self.needed.key, order_by=order))
+        return self._within(sums, order_by=order)
 
     @property
     def n_relevant(self) -> pl.Expr:
@@ -96,8 +99,8 @@ class Pair:
 
     def of_relevant(self, rank: pl.Expr) -> pl.Expr:
         """The ranks of the relevant documents that a ranking has, the best first, then nulls."""
-        ranks = pl.when(pl.col("#relevant")).then(rank).sort(nulls_last=True)
-        return self.needed.column(ranks.over(self.needed.key))
+        ranks = pl.when(pl.col("#relevant")).then(rank)
+        return self._within(ranks.sort(nulls_last=True))
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the documents."""
@@ -114,10 +117,8 @@ class Pair:
         own = self._ends("own", self.rank, self.own_score)
         other = self._ends("other", self.other_rank, self.other_score)
         rows = pl.struct([QUERY.alias("query"), *own, *other])
-        function = partial(overlaps_of_ties, figure=figure, tied=tied, p=p)
-        overlaps = rows.map_batches(function, return_dtype=pl.Float64)
-        key = f"{figure} {tied} {p} ".encode() + rows.meta.serialize()
-        return self.largest(self.needed.column(overlaps, key))
+        overlaps = partial(overlaps_of_ties, figure=figure, tied=tied, p=p)
+        return self.largest(self._mapped(overlaps, rows, f"{figure} {tied} {p} "))
 
     def _ends(self, name: str, rank: pl.Expr, score: pl.Expr) -> list[pl.Expr]:
         """The first and the last rank of a ranking's documents with the same score."""
@@ -127,10 +128,10 @@ class Pair:
         return [first.alias(f"{name} min"), last.alias(f"{name} max")]
 
     def _last(self, rank: pl.Expr) -> pl.Expr:
-        return self.needed.column(rank.max().over(self.needed.key))
+        return self._within(rank.max())
 
 
-class Common:
+class Common(_TwoRankings):
     """The documents of a query that have both scores, in two orders.
 
     Rows of other documents remain, without scores, and are not counted.
@@ -141,8 +142,7 @@ class Common:
     other = pl.col("#other")
 
     def __init__(self, needed: Needed, complete: bool) -> None:
-        self.needed = needed
-        self.complete = complete
+        super().__init__(needed, complete)
         self.counted = self.score.is_not_null()
 
     def top(self, k: int | None) -> Common:
@@ -167,8 +167,7 @@ class Common:
             return rank
         in_both = self.score.is_not_null()
         n_so_far = in_both.cum_sum().cast(pl.Int64)  # Polars counts unsigned, where 1 - 2 is not -1
-        among_these = self.needed.column(n_so_far.over(self.needed.key, order_by=rank))
-        return pl.when(in_both).then(among_these)
+        return pl.when(in_both).then(self._within(n_so_far, order_by=rank))
 
     @property
     def n(self) -> pl.Expr:
@@ -177,14 +176,14 @@ class Common:
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over these documents."""
-        return self.needed.sum(pl.when(self.counted).then(x).cast(pl.Float64))
+        counted = pl.when(self.counted).then(x)
+        return self.needed.sum(counted.cast(pl.Float64))
 
     @property
     def rising(self) -> pl.Expr:
         """Positions by rising first score, then rising second score."""
-        by_scores = [self.score, self.other]
         position = pl.int_range(pl.len())
-        return self.needed.column(position.over(self.needed.key, order_by=by_scores))
+        return self._within(position, order_by=[self.score, self.other])
 
     @property
     def other_level(self) -> pl.Expr:
@@ -194,12 +193,11 @@ class Common:
 
     def mean_rank(self, x: pl.Expr) -> pl.Expr:
         """The ranks of `x`, tied documents sharing the mean of theirs."""
-        rank = x.rank("average")
-        return self.needed.column(rank.over(self.needed.key))
+        return self._within(x.rank("average"))
 
     def tied_pairs(self, *x: pl.Expr) -> pl.Expr:
         """The number of pairs of documents that are equal in all of `x`."""
-        n_equal = self.needed.column(pl.len().over(*self.needed.key, *x)).cast(pl.Float64)
+        n_equal = self._within(pl.len(), *x).cast(pl.Float64)
         return self.total((n_equal - 1) / 2)
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
@@ -208,27 +206,19 @@ class Common:
         """
         level = pl.when(self.counted).then(value.cast(pl.Int64))
         rows = pl.struct(query=QUERY, order=order, value=level)
-        n_before = rows.map_batches(greater_before, return_dtype=pl.Float64)
-        return self.needed.column(n_before, b"greater" + rows.meta.serialize())
+        return self._mapped(greater_before, rows, "greater")
 
     def weighted_tau(self) -> pl.Expr:
         """Vigna's weighted tau of the two scores; null if one of them is constant."""
         rows = pl.struct(query=QUERY, score=self.score, other=self.other)
-        taus = rows.map_batches(weighted_taus, return_dtype=pl.Float64)
-        key = b"weighted tau" + rows.meta.serialize()
-        return self.needed.max(self.needed.column(taus, key))
+        return self.needed.max(self._mapped(weighted_taus, rows, "weighted tau"))
 
     def correlation(self, x: pl.Expr, y: pl.Expr) -> pl.Expr:
         """Pearson's correlation of two columns; null if one of them is constant."""
-        dx = self._from_mean(x)
-        dy = self._from_mean(y)
-        spread = (self.needed.sum(dx * dx) * self.needed.sum(dy * dy)).sqrt()
-        return quotient(self.needed.sum(dx * dy), spread)
-
-    def _from_mean(self, x: pl.Expr) -> pl.Expr:
-        """How far `x` is above its mean over the documents of the query."""
-        mean = x.mean().over(self.needed.key)
-        return x - self.needed.column(mean)
+        dx = x - self._within(x.mean())
+        dy = y - self._within(y.mean())
+        product = self.needed.sum(dx * dx) * self.needed.sum(dy * dy)
+        return quotient(self.needed.sum(dx * dy), product.sqrt())
 
 
 def weighted_taus(rows: pl.Series) -> pl.Series:
@@ -323,10 +313,12 @@ class _TiedRankings:
         common = self.common.copy()
         weight = (1 - p) * p ** (self.depth - 1.0)
         if figure == "min":
-            beyond = common[-1] * (-(1 - p) / p * np.log1p(-p) - (weight / self.depth).sum())
+            everywhere = -(1 - p) / p * np.log1p(-p)
+            beyond = common[-1] * (everywhere - (weight / self.depth).sum())
         elif figure == "ext":
-            common[self.s :] += self._extrapolated()
-            beyond = self._agreement_beyond() * p**self.l
+            at_s = common[self.s - 1] / self.over[self.s - 1] if self.s else 0.0
+            common[self.s :] += self._extrapolated(at_s)
+            beyond = (self.common[-1] + (self.l - self.s) * at_s) / self.l * p**self.l
         else:  # the shorter ranking goes on with what the longer one has already shown
             further = self.below_shorter[: self.l - self.s]
             common[self.s :] += np.triu(further).sum(axis=0)
@@ -334,35 +326,23 @@ class _TiedRankings:
         value = (common / self.over * weight).sum() + beyond
         return float(min(max(value, 0.0), 1.0))
 
-    @property
-    def _agreement_at_s(self) -> float:
-        """A(s), at the end of the shorter ranking."""
-        if not self.s:
-            return 0.0
-        last = self.s - 1
-        return float(self.common[last] / self.over[last])
-
-    def _extrapolated(self) -> Floats:
+    def _extrapolated(self, at_s: float) -> Floats:
         """What X grows by below the shorter ranking, if documents there are common as often as
         above.
         """
         further = self.depth[self.s :] - self.s
         n_shown = np.maximum((self.below_shorter > 0).sum(axis=0), 1)
-        share: Floats = self.below_shorter.sum(axis=0) / n_shown
-        return further * self._agreement_at_s * share
-
-    def _agreement_beyond(self) -> float:
-        """The agreement at all depths below l, if it goes on as it was."""
-        common = self.common[-1] + (self.l - self.s) * self._agreement_at_s
-        return float(common / self.l)
+        share = self.below_shorter.sum(axis=0)
+        growth: Floats = further * at_s * share / n_shown
+        return growth
 
     def _greatest_beyond(self, p: float) -> float:
         """The greatest weight of the depths below l: all documents are common from f on."""
         f = self.l + self.s - self.common[-1]
         depth = np.arange(self.l + 1, f + 0.5)
         agreement = (2 * depth - f) / depth
-        weight = (1 - p) * p ** (depth - 1)
-        return float((agreement * weight).sum() + p**f)
+        weighted = agreement * (1 - p) * p ** (depth - 1)
+        return float(weighted.sum() + p**f)
 
 
 def _divisors(share: Floats, depth: Integers, s: int, tied: str) -> NDArray[Any]:
