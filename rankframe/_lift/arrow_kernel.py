@@ -124,10 +124,10 @@ def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup
     """The setup of a caller's options, as `on` sets it."""
     from .ranker import MetricRanker  # imported late, as workers need no ranker
 
-    own = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    of_caller = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
     # the caller has given those without a default
-    given = [x.replace(default=...) if x.default is x.empty else x for x in own]
-    names = {x.name for x in own}
+    given = [x.replace(default=...) if x.default is x.empty else x for x in of_caller]
+    names = {x.name for x in of_caller}
     _, *of_on = signature(MetricRanker.on).parameters.values()
     others = [x for x in of_on if x.name not in names]
     unknown = {name: x for name, x in options.items() if name not in OPTIONS}

@@ -136,10 +136,10 @@ class Source:
             return False
         if not isinstance(column.dtype, (pd.DatetimeTZDtype, pd.CategoricalDtype)):
             return False
-        own = self.polars[x.name]
-        if x.dtype != own.dtype:
+        crossed = self.polars[x.name]
+        if x.dtype != crossed.dtype:
             return False
-        return x.is_in(own.implode(), nulls_equal=True).all()
+        return x.is_in(crossed.implode(), nulls_equal=True).all()
 
 
 def _refuse_levels_of_columns(frame: pd.DataFrame) -> None:
@@ -233,9 +233,9 @@ class OnPandas:
         table = self._table(source.with_row(ROW), carry=[ROW])
         result: pl.DataFrame = on_rows(self.call, table)
         named = [x for x in result.columns if x in source.columns and x in source.places]
-        own = [source.places[name][0] for name in named]
+        places = [source.places[name][0] for name in named]
         new = [x for x in result if x.name not in source.columns and x.name != ROW]
-        in_order = self.frame.iloc[:, own].iloc[result[ROW].to_numpy()]
+        in_order = self.frame.iloc[:, places].iloc[result[ROW].to_numpy()]
         return _widened(in_order, new)
 
     def per_list(self) -> pd.DataFrame:

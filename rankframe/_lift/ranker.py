@@ -358,10 +358,10 @@ class MetricRanker(Metrics[R]):
         raise NotImplementedError  # the declarations of policies and roles read the options
 
     def _on(self: S, options: Mapping[str, object]) -> S:
-        own = {}
+        in_memory = {}
         for name, given in options.items():
-            own[name] = in_polars(given) if name in TABLES else given
-        return self._with(self._setup.on(**own))
+            in_memory[name] = in_polars(given) if name in TABLES else given
+        return self._with(self._setup.on(**in_memory))
 
     @abstractmethod
     def _with(self: S, setup: Setup) -> S:
@@ -392,10 +392,10 @@ class MetricRanker(Metrics[R]):
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
-        own = _public_names(type(self))
+        names = _public_names(type(self))
         metrics = {entry.formula.__name__: entry for entry in METRICS.values()}
-        others = [name for name in own if name not in metrics]
-        listed = [name for name, entry in metrics.items() if name in own or not entry.own]
+        others = [name for name in names if name not in metrics]
+        listed = [name for name, entry in metrics.items() if name in names or not entry.own]
         return [*others, *listed]
 
     @abstractmethod
@@ -505,10 +505,10 @@ class Ranker(MetricRanker[R], Verbs[R]):
     @property
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
         elsewhere: dict[str, str] = {}
-        own = dir(self)
+        at_hand = dir(self)
         topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in TOPICS}}
         for topic, names in topics.items():
-            elsewhere |= {name: f"'{topic}.{name}'" for name in names if name not in own}
+            elsewhere |= {name: f"'{topic}.{name}'" for name in names if name not in at_hand}
         for entry in METRICS.values():
             method = entry.formula.__name__
             if entry.own and not hasattr(type(self), method):

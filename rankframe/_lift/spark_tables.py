@@ -88,17 +88,21 @@ def on_buckets(
     from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
     df = tables[0]
-    kept = work.kept
+    names_in_table = work.kept
     function = OnArrow(work)
     empties = [arrow_schema(table, table.columns).empty_table() for table in tables]
     out = function(*empties).schema
     fields = []
     for x in out:
-        of_spark = df.schema[kept[x.name]].dataType if x.name in kept else spark_type(x.type)
+        of_spark = (
+            df.schema[names_in_table[x.name]].dataType
+            if x.name in names_in_table
+            else spark_type(x.type)
+        )
         fields.append(StructField(x.name, of_spark))
     fault = fresh("#fault", out.names)
     struct = StructType([*fields, StructField(fault, StringType())])
-    types = _types_of_new(df, [field for field in struct if field.name not in kept])
+    types = _types_of_new(df, [field for field in struct if field.name not in names_in_table])
     guarded = Guarded(function, [table.columns for table in tables], types, fault)
     if key is None:
         result = numbered(df).mapInArrow(lambda batches: guarded.on_batches(batches), struct)

@@ -151,8 +151,8 @@ class Exposure:
     >>> rf.unregister(top_item_share)
     """
 
-    # : The rank of each row of a list, from 1 on, and the number of items in the list: words for
-    # `summed` and `of_users`.
+    #: The rank of each row of a list, from 1 on, and the number of items in the list: words for
+    #: `summed` and `of_users`.
     rank = RANK
     length = pl.col("#length")
 

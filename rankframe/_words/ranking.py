@@ -82,8 +82,8 @@ class Ranking(Context):
     threshold: float
     #: The number of documents in the collection; None if it is not known.
     collection_size: float | None
-    # : The weight of each document, of a click 1 over its propensity and else 0; None without a
-    # column of either.
+    #: The weight of each document, of a click 1 over its propensity and else 0; None without a
+    #: column of either.
     weight: pl.Expr | None = None
 
     def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
@@ -105,13 +105,13 @@ class Ranking(Context):
             self.weight = rows.column(weight.fill_null(0.0))
         if roles.propensity is not None:
             self.weight = self._inverse_propensity(pl.col(roles.propensity))
-        counted = []
+        conditions = []
         if policies.unretrieved == "drop":
             self.collection_size = None  # a tool that sees only the list knows no collection
-            counted.append(self.retrieved)
+            conditions.append(self.retrieved)
         if policies.unjudged == "drop":
-            counted.append(self.judged)
-        self._counted = pl.all_horizontal(counted) if counted else None
+            conditions.append(self.judged)
+        self._counted = pl.all_horizontal(conditions) if conditions else None
 
     def _inverse_propensity(self, propensity: pl.Expr) -> pl.Expr:
         """1 over the propensity of each click, 0 for other documents."""
@@ -146,8 +146,8 @@ class Ranking(Context):
         """The same ranking where documents that were not retrieved count as not judged."""
         label = self.rows.once(zero_unless(self.retrieved, self.label))
         raw = pl.when(self.retrieved).then(self._raw)
-        counted = self.retrieved if self._counted is None else self._counted & self.retrieved
-        return self._with(label=label, _raw=raw, _counted=counted)
+        counts = self.retrieved if self._counted is None else self._counted & self.retrieved
+        return self._with(label=label, _raw=raw, _counted=counts)
 
     def ideal(self, gain: Gain = "linear") -> Ranking:
         """The best possible ranking: all documents by falling gain, its rank i on the row of rank i

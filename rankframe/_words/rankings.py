@@ -343,8 +343,8 @@ class JudgedRankings:
     #: The number of documents in the ranking.
     length = pl.col("#length")
 
-    # : 1 for a relevant document, 0 for another one; with ties by expectation, the mean of the
-    # documents with the same score.
+    #: 1 for a relevant document, 0 for another one; with ties by expectation, the mean of the
+    #: documents with the same score.
     relevant = pl.col("#relevant")
 
     def mean(self, metric: str) -> Learned:

@@ -55,8 +55,8 @@ class Rows(Protocol):
     label: pl.Expr
     answer: Answer = "query"
 
-    # : Whether a document of the query has a label, be it negative; without one, nobody judged the
-    # query.
+    #: Whether a document of the query has a label, be it negative; without one, nobody judged the
+    #: query.
     @property
     def has_labels(self) -> pl.Expr: ...
 
@@ -76,15 +76,15 @@ class Rows(Protocol):
     @property
     def largest_label_of_table(self) -> pl.Expr: ...
 
-    # : `x`, an expression over the table's columns, on rows in rank order; `known_by` identifies
-    # one that calls Python.
+    #: `x`, an expression over the table's columns, on rows in rank order; `known_by` identifies
+    #: one that calls Python.
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr: ...
 
     #: The value at each row's place, from 0 on; null for null. `known_by` identifies the values.
     def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr: ...
 
-    # : The floats that a function gives for the rows of whole queries: `columns`, and `query`, a
-    # number for each query.
+    #: The floats that a function gives for the rows of whole queries: `columns`, and `query`, a
+    #: number for each query.
     def mapped(
         self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr
     ) -> pl.Expr: ...
@@ -114,22 +114,22 @@ class Rows(Protocol):
     #: The largest `x` of the query.
     def largest(self, x: pl.Expr) -> pl.Expr: ...
 
-    # : The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a
-    # sum per query.
+    #: The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a
+    #: sum per query.
     def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr: ...
 
     #: The number of all rows for which `rows` is true.
     def count(self, rows: pl.Expr) -> pl.Expr: ...
 
-    # : The number of rows down to each row for which `rows` is true, `of_all` rows or of the
-    # remaining ones.
+    #: The number of rows down to each row for which `rows` is true, `of_all` rows or of the
+    #: remaining ones.
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr: ...
 
     #: The pairs of rows with different labels, for rows where `among` is true.
     def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts: ...
 
-    # : Fail with `message` where `bad` holds for a row; it names the label found, if the fault is
-    # one `of_label`.
+    #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is
+    #: one `of_label`.
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...
 
     #: Fail with `message` where `bad`, which is made of sums, holds for a query.

@@ -35,8 +35,8 @@ class Pair(_TwoRankings):
         Whether both rankings are known to have every document.
     """
 
-    # : The ranks by the two scores, ties broken by the tie rule; null where that ranking lacks the
-    # document.
+    #: The ranks by the two scores, ties broken by the tie rule; null where that ranking lacks the
+    #: document.
     rank = pl.col("#rank")
     other_rank = pl.col("#other_rank")
     #: The two scores; null where that ranking lacks the document.
@@ -114,9 +114,9 @@ class Pair(_TwoRankings):
         """The rank-biased overlap of two rankings with ties, by its variant: extrapolated, the
         least or the greatest.
         """
-        own = self._ends("own", self.rank, self.own_score)
-        other = self._ends("other", self.other_rank, self.other_score)
-        rows = pl.struct([QUERY.alias("query"), *own, *other])
+        ends = self._ends("own", self.rank, self.own_score)
+        other_ends = self._ends("other", self.other_rank, self.other_score)
+        rows = pl.struct([QUERY.alias("query"), *ends, *other_ends])
         overlaps = partial(overlaps_of_ties, figure=figure, tied=tied, p=p)
         return self.largest(self._mapped(overlaps, rows, f"{figure} {tied} {p} "))
 
@@ -176,8 +176,8 @@ class Common(_TwoRankings):
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over these documents."""
-        counted = pl.when(self.counted).then(x)
-        return self.needed.sum(counted.cast(pl.Float64))
+        of_these = pl.when(self.counted).then(x)
+        return self.needed.sum(of_these.cast(pl.Float64))
 
     @property
     def rising(self) -> pl.Expr:

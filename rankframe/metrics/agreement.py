@@ -410,8 +410,8 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = 
     near = seen.shared_from <= seen.shorter
     last = pl.when(near).then(seen.shorter).otherwise(seen.longer)
     to_last = pl.when(near).then(shares.shorter).otherwise(shares.longer)
-    found = to_last - _above(seen.shared_from, shares.shared_from, p)
-    return seen.total(found + p**last / last).clip(0, 1)  # rounding may leave it
+    weight = to_last - _above(seen.shared_from, shares.shared_from, p)
+    return seen.total(weight + p**last / last).clip(0, 1)  # rounding may leave it
 
 
 @agreement(bounds=(0, 1))

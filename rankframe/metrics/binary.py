@@ -204,9 +204,9 @@ def f_beta(
     >>> df.rank.metrics.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
     0.8333333333333334
     """
-    found = r.total(r.relevant, k)
+    n_hits = r.total(r.relevant, k)
     divisor = r.depth(k) + beta**2 * r.n_relevant
-    return (1 + beta**2) * found / divisor
+    return (1 + beta**2) * n_hits / divisor
 
 
 @metric("set_map", "SetAP", display="SetAP", **SHARE)
@@ -235,9 +235,9 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.metrics.set_average_precision()["set_average_precision"].item()     # 1/2 of 1
     0.5
     """
-    found = r.total(r.relevant, k)
+    n_hits = r.total(r.relevant, k)
     divisor = r.depth(k) * r.n_relevant
-    return found * r.hits_down_to(k) / divisor
+    return n_hits * r.hits_down_to(k) / divisor
 
 
 @metric(

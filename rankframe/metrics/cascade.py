@@ -119,8 +119,8 @@ def nerr(
     >>> df.rank.metrics.nerr(max_label=1)["nerr(max_label=1)"].item()     # (1/2) (1/2) over 1/2
     0.5
     """
-    found = err(r, k, gain=gain, max_label=max_label)
-    return found / err(r.ideal(gain), k, gain=gain, max_label=max_label)
+    of_ranking = err(r, k, gain=gain, max_label=max_label)
+    return of_ranking / err(r.ideal(gain), k, gain=gain, max_label=max_label)
 
 
 def _pfound_judging(

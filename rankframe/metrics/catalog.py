@@ -300,8 +300,8 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     places = e.summed(1 / e.length.sqrt(), k)
     products = (places**2).sum()
     cosine = (products - same) / (pairs - same)
-    found = (1 - cosine).clip(0, 1)  # rounding may leave it
-    return pl.when(pairs > same).then(found)
+    distance = (1 - cosine).clip(0, 1)  # rounding may leave it
+    return pl.when(pairs > same).then(distance)
 
 
 @catalog_metric("pop_lift", display="Popularity lift", bounds=(-1, None), higher_is_better=False)

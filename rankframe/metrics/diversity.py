@@ -270,8 +270,8 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
     0.75
     """
-    found = t.total(t.weighed(t.relevant), k)
-    return found / (t.depth(k) * t.n_subtopics)
+    total = t.total(t.weighed(t.relevant), k)
+    return total / (t.depth(k) * t.n_subtopics)
 
 
 @metric(
@@ -300,8 +300,8 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     0.75
     """
     recall = t.relevant * t.met / t.n_relevant_to_subtopic
-    found = t.total(t.weighed(recall), over=t.rank)
-    return found / t.n_subtopics
+    total = t.total(t.weighed(recall), over=t.rank)
+    return total / t.n_subtopics
 
 
 @metric(

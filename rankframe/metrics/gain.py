@@ -276,17 +276,17 @@ def ndcg(
     0.63093
     """
     r = r.from_label(min_label)
-    found = dcg(r, k, gain=gain, discount=discount)
+    of_ranking = dcg(r, k, gain=gain, discount=discount)
     if ideal == "perfect":
         best_gain = r.largest(r.weighed(r.gain(gain)))
-        return found / (best_gain * _sum_of_discounts(k, discount))
+        return of_ranking / (best_gain * _sum_of_discounts(k, discount))
     best = (r.retrieved_only() if ideal == "retrieved" else r).ideal(gain)
     gains = best.weighed(best.gain(gain))
     divisor = divisor_at(best.rank, discount)
     if ideal == "all":
-        return found / best.whole(gains / divisor)
+        return of_ranking / best.whole(gains / divisor)
     depth = r.n_retrieved_to(k) if ideal == "as_many" else k
-    return found / best.total(gains, depth, over=divisor)
+    return of_ranking / best.total(gains, depth, over=divisor)
 
 
 def _sum_of_discounts(k: int | None, discount: Discount) -> float:
@@ -340,9 +340,9 @@ def q_measure(
     0.75
     """
     r.need_every_rank()
-    found = r.so_far(r.gain(gain))
+    gained = r.so_far(r.gain(gain))
     best = r.so_far(r.ideal(gain).gain(gain))
-    blended = r.relevant * (r.hits + beta * found)
+    blended = r.relevant * (r.hits + beta * gained)
     total = r.total(blended, k, over=r.rank + beta * best)
     return total / r.n_relevant
 
@@ -396,8 +396,8 @@ def graded_average_precision(
         of_reader = r.with_threshold(label)
         hits.append(share * of_reader.hits_at_relevant)
         n_relevant.append(share * of_reader.n_relevant)
-    found = r.total(pl.sum_horizontal(hits), k, over=r.rank)
-    return found / pl.sum_horizontal(n_relevant)
+    gained = r.total(pl.sum_horizontal(hits), k, over=r.rank)
+    return gained / pl.sum_horizontal(n_relevant)
 
 
 def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:

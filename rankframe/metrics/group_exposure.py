@@ -210,8 +210,8 @@ def ndkl(
     kind, wanted = kinds(r, group, target, "ndkl")
     over = (r.rank + 1).log(2)
     divisor = r.divided_by(pl.lit(1.0), k, over=over)
-    found = r.total(r.divergence(kind, wanted), k, over=over)
-    return found / pl.when(divisor > 0).then(divisor)
+    total = r.total(r.divergence(kind, wanted), k, over=over)
+    return total / pl.when(divisor > 0).then(divisor)
 
 
 def _of_cut_points(
@@ -226,11 +226,11 @@ def _of_cut_points(
     protected = r.whole(within)
     is_cut_point = (r.own_rank % step == 0).fill_null(False)
 
-    def total(found: pl.Expr) -> pl.Expr:
+    def total(n_so_far: pl.Expr) -> pl.Expr:
         """The discounted sum for the numbers of documents of the group that are found down to each
         rank.
         """
-        distance = _distance(found, r.rank, protected, n, kind)
+        distance = _distance(n_so_far, r.rank, protected, n, kind)
         return r.whole(zero_unless(is_cut_point, distance / r.rank.log(2)))
 
     first = pl.min_horizontal(r.rank, protected)
@@ -239,14 +239,16 @@ def _of_cut_points(
     return quotient(total(r.so_far(within)), most)
 
 
-def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kind: str) -> pl.Expr:
-    share = found / rank
+def _distance(
+    n_so_far: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kind: str
+) -> pl.Expr:
+    share = n_so_far / rank
     of_all = protected / n
     if kind == "share":
         return (share - of_all).abs()
     if kind == "ratio":
-        is_defined = (rank > found) & (n > protected)
-        ratio = found / (rank - found)
+        is_defined = (rank > n_so_far) & (n > protected)
+        ratio = n_so_far / (rank - n_so_far)
         return zero_unless(is_defined, (ratio - protected / (n - protected)).abs())
     return _divergence_term(share, of_all) + _divergence_term(1 - share, 1 - of_all)
 

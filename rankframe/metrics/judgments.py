@@ -84,13 +84,13 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()     # above c, not above a
     0.5
     """
-    found = r.hits_down_to(k)
-    others = n_shown(r, k) - found
+    n_relevant = r.hits_down_to(k)
+    n_others = n_shown(r, k) - n_relevant
     # a relevant document wins against all non-relevant ones except those above it
     lost = r.total(r.relevant * r.misses, k)
-    won = r.total(r.relevant, k) * others - lost
-    accuracy = pl.when(found == 0).then(0.0)
-    return accuracy.when(others > 0).then(won / (found * others))
+    won = r.total(r.relevant, k) * n_others - lost
+    accuracy = pl.when(n_relevant == 0).then(0.0)
+    return accuracy.when(n_others > 0).then(won / (n_relevant * n_others))
 
 
 @metric("infAP", display="infAP", bounds=(0, 1), gains_only=True)
@@ -217,10 +217,10 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     says = "a relevant document was judged with a probability that is null, 0, negative or above 1"
     r.refuse(is_relevant & ~is_fit, says)
     worth = zero_unless(is_relevant, 1 / r.inclusion)
-    found = r.so_far(worth)
+    so_far = r.so_far(worth)
     if itself == "once":
-        found = found - worth + 1
-    return r.total(worth * found, over=r.rank) / r.whole(worth)
+        so_far = so_far - worth + 1
+    return r.total(worth * so_far, over=r.rank) / r.whole(worth)
 
 
 @metric(

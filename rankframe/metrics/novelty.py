@@ -235,8 +235,8 @@ def least_item_promoted(
     base = r.base_rank
     n = r.depth(k)
     lowest = r.largest(zero_unless(r.listed(k), base))
-    counted = lowest + (first_rank - 1)
-    promoted = pl.max_horizontal(counted, n) - n
+    place = lowest + (first_rank - 1)
+    promoted = pl.max_horizontal(place, n) - n
     n_of_base = r.count(base.is_not_null())
     has_both = (r.n_retrieved > 0) & (n_of_base > 0)
     return pl.when(has_both).then(promoted)

@@ -83,15 +83,15 @@ def average_precision(
     >>> df.rank.average_precision()["map"].item()               # (1/1 + 2/4) / 2
     0.75
     """
-    found = r.total(r.hits_at_relevant, k, over=r.rank)
+    precisions = r.total(r.hits_at_relevant, k, over=r.rank)
     if divisor == "hits":
-        return found / r.hits_down_to(k)
+        return precisions / r.hits_down_to(k)
     if divisor == "k":
-        return found / r.depth(k)
+        return precisions / r.depth(k)
     if divisor == "R":
-        return found / r.n_relevant
+        return precisions / r.n_relevant
     depth = r.cutoff(k) if divisor == "min(k,R)" else r.n_retrieved_to(k)
-    return found / pl.min_horizontal(depth, r.n_relevant)
+    return precisions / pl.min_horizontal(depth, r.n_relevant)
 
 
 @metric(display="Average recall", **SHARE)
@@ -130,8 +130,8 @@ def average_recall(
     0.75
     """
     if at == "relevant":
-        found = r.total(r.hits_at_relevant, k)
-        return found / r.n_relevant**2
+        hits = r.total(r.hits_at_relevant, k)
+        return hits / r.n_relevant**2
     r.need_every_rank()
     depth = r.depth(k)  # a document at rank i counts at the ranks i to the depth
     ranks = r.total(r.relevant, k, weight=r.rank)

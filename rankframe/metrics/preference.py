@@ -63,9 +63,9 @@ def compatibility(
     in_both_from = pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64))
     is_wanted = r.label > 0
     met = table([0.0, *from_depth])(in_both_from)
-    found = r.total(zero_unless(is_wanted, met))
+    overlap = r.total(zero_unless(is_wanted, met))
     if not normalize:
-        return (1 - p) * found
+        return (1 - p) * overlap
     n_wanted = r.whole(is_wanted.cast(pl.Float64)).clip(upper_bound=len(from_depth))
     best: pl.Expr = table(running(from_depth))(n_wanted)  # all of them at the top
-    return found / best
+    return overlap / best

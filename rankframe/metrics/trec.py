@@ -440,10 +440,10 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """
     ndcg, last = _down_the_ranks(r, gain)
     has_gain = r.gain(gain) > 0
-    found = has_gain & r.retrieved
+    is_found = has_gain & r.retrieved
     m = r.whole(has_gain.cast(pl.Float64))
-    missing = m - r.whole(found.cast(pl.Float64))
-    at_gains = r.whole(zero_unless(found, ndcg))
+    missing = m - r.whole(is_found.cast(pl.Float64))
+    at_gains = r.whole(zero_unless(is_found, ndcg))
     return (at_gains + missing * last) / m
 
 
@@ -492,10 +492,10 @@ def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     """The nDCG down to each rank, and at the end."""
     r.need_every_rank()
     best = r.ideal(gain)
-    found = zero_unless(r.retrieved, r.gain(gain) / (r.rank + 1).log(2))
+    discounted = zero_unless(r.retrieved, r.gain(gain) / (r.rank + 1).log(2))
     ideal = best.gain(gain) / (best.rank + 1).log(2)
-    so_far = r.so_far(found) / r.so_far(ideal)
-    at_end = r.whole(found) / r.whole(ideal)
+    so_far = r.so_far(discounted) / r.so_far(ideal)
+    at_end = r.whole(discounted) / r.whole(ideal)
     return so_far, at_end
 
 
