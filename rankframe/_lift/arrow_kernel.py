@@ -82,7 +82,9 @@ def arrow_kernel(
     --------
     >>> import pyarrow as pa, rankframe as rf
     >>> kernel = rf.arrow_kernel("rr", relevant=2)
-    >>> part = pa.table({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> part = pa.table(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
     >>> kernel(part).to_pylist()
     [{'query_id': 1, 'rr': 0.5}]
     >>> kernel.schema(part.schema).names
@@ -172,8 +174,11 @@ class ArrowKernel:
     __name__: ClassVar[str] = "arrow_kernel"  # Ray reads it
 
     def __call__(self, table: object) -> pa.Table:
-        """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule
-        interface.
+        """The values of the queries of a PyArrow table.
+
+        Anything with the Arrow PyCapsule interface will do.
+
+        Anything with the Arrow PyCapsule interface will do.
         """
         use_polars()
         arrow = as_table(table)
@@ -181,9 +186,7 @@ class ArrowKernel:
         return self._result(read(arrow, names), arrow.schema)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
-        """The schema of the result for tables with the schema `given`, whose columns are
-        checked.
-        """
+        """The schema of the result for tables of a schema, whose columns are checked."""
         names = self.needed(given.names)
         return self._result(seen(given, names), given).schema
 

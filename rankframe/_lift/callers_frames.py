@@ -25,8 +25,9 @@ def _kinds() -> dict[type, str]:
 
 
 def stacked(own: object, setup: Setup, runs: Runs) -> Any:
-    """Concatenate the runs' tables, one of which is the ranker's own: their common columns, and the
-    run.
+    """Concatenate the runs' tables, of which one is the ranker's own.
+
+    The result has their common columns, and one that names the run.
     """
     _refuse_other_kinds(own, runs.tables)
     _refuse_without_own(own, runs.tables)
@@ -103,8 +104,9 @@ def _sort_of(dtype: pl.DataType) -> object:
 
 
 def in_polars(given: object) -> object:
-    """Convert a pandas frame or Series to Polars, without columns that cannot be; return anything
-    else unchanged.
+    """Convert a pandas frame or Series to Polars, and return anything else unchanged.
+
+    Columns that Polars cannot hold are left out.
     """
     if type(given).__module__.partition(".")[0] != "pandas":
         return given

@@ -54,8 +54,9 @@ def shown_of(
     methods: Sequence[tuple[str, str]],
     levels: Sequence[str] = (),
 ) -> Shown:
-    """The display of a ranker; `columns` are its table's, None without a table or if they are not
-    known.
+    """The display of a ranker.
+
+    `columns` are its table's, None without a table or if they are not known.
 
     `levels` are the `columns` that are index levels.
     """
@@ -146,14 +147,17 @@ EXAMPLE = """\
 
 OF_EXPRESSIONS = """\
 >>> import polars as pl, rankframe as rf
->>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+>>> df = pl.DataFrame(
+...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+... )
 >>> df.group_by("query_id").agg(rf.expr.reciprocal_rank())["rr"].to_list()
 [0.5]"""
 
 
 class Help:
-    """The ``__doc__`` of a class of rankers: of the class its own text, of a ranker the page of
-    what it can do.
+    """The ``__doc__`` of a class of rankers.
+
+    Of the class it is its own text, of a ranker the page of what it can do.
     """
 
     def __init__(self, text: str | None, page: Callable[[Any, str], str] | None = None) -> None:
@@ -237,8 +241,9 @@ def _help_of_options(prefix: str) -> str:
 
 
 def families(metrics: Iterable[Metric]) -> Mapping[tuple[str, str], list[Metric]]:
-    """The metrics by family: the name and the description of each, from the first line of the
-    module of its formulas.
+    """The metrics by family: its name and its description.
+
+    Both are in the first line of the module of its formulas.
     """
     by_family: dict[tuple[str, str], list[Metric]] = {}
     for metric in metrics:

@@ -42,8 +42,9 @@ class Work(Protocol):
     @property
     @abstractmethod
     def kept(self) -> Mapping[str, str]:
-        """The result's columns taken from the first table, by their names there; they keep their
-        types.
+        """The result's columns taken from the first table, by their names there.
+
+        They keep their types.
         """
 
 
@@ -200,8 +201,9 @@ class Merged:
 
 @dataclass(frozen=True)
 class LargestLabel:
-    """The largest label of a part: of its rows, or of the documents that count in a ranking of
-    whole queries.
+    """The largest label of a part.
+
+    It is that of its rows, or of the documents that count in a ranking of whole queries.
     """
 
     setup: Setup
@@ -264,8 +266,9 @@ class Engine(Protocol[T]):
 
     @abstractmethod
     def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
-        """An empty frame with the table's columns; columns that are not read may have any type.
-        ``None`` reads all.
+        """An empty frame with the table's columns.
+
+        Columns that are not read may have any type; ``None`` reads all.
         """
 
     @abstractmethod
@@ -384,8 +387,9 @@ def _refuse_whole(call: VerbCall, engine: Engine[T]) -> None:
 def _sides(
     engine: Engine[T], table: T, qrels: T | None, setup: Setup, call: VerbCall
 ) -> tuple[list[Side[T]], list[pl.DataFrame]]:
-    """The table, and its judgments if they are apart, with the columns that workers need; and
-    both without rows.
+    """The table, and its judgments if they are apart; and both without rows.
+
+    They have the columns that workers need.
     """
     verb = call.verb
     read = None if call.reads_any else call.columns(setup)
@@ -417,8 +421,9 @@ def _largest_labels(
     schema: pl.Schema,
     judged_only: Unmatched,
 ) -> dict[str, float]:
-    """The largest label of the table for each column of scores with metrics that take it for the
-    top of the scale; of a verb that is watched, with a warning that names it.
+    """The largest label of the table, for each column of scores that a metric needs it for.
+
+    A verb that is watched warns of it, and names it.
     """
     needing = [x for x in setups if calls and needs_largest_label(x, schema, calls)]
     labels = {}
@@ -501,8 +506,9 @@ def _joining(
 def _runs(
     engine: Engine[T], run: Side[T], setup: Setup, judged: Collection[str]
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """All runs, if judgments do not name runs and hold for each, else None; and the key common to
-    both.
+    """All runs, if judgments hold for each, else None; and the key common to both.
+
+    Judgments that name runs hold for these alone.
     """
     names = [name for name in setup.roles.query if name not in judged]
     key = [name for name in setup.roles.query if name in judged]

@@ -67,8 +67,9 @@ def lift(verb: Callable[..., Any]) -> Any:
 
 
 class OfRanker(Protocol[P, Found]):
-    """A metric of a ranker, as type checkers see it: the options of its formula, or several
-    cutoffs.
+    """A metric of a ranker, as type checkers see it.
+
+    It takes the options of its formula, or several cutoffs.
     """
 
     @overload

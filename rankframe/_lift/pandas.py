@@ -145,8 +145,9 @@ def _as_text(label: object) -> Any:
 
 @contextmanager
 def of_pandas(frame: pd.DataFrame) -> Iterator[None]:
-    """Spell errors and warnings as pandas does; the error of a missing column says what the frame
-    holds instead.
+    """Spell errors and warnings as pandas does.
+
+    The error of a missing column says what the frame holds instead.
     """
     with with_code_of(in_pandas):
         try:

@@ -121,8 +121,9 @@ class Source:
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
     def in_own_types(self, result: pl.DataFrame) -> dict[str, Any]:
-        """The columns of a result: times with a zone, and categories, as in the caller's column;
-        others in pandas' types.
+        """The columns of a result in pandas' types.
+
+        Times with a zone, and categories, are as in the caller's column.
         """
         columns = {}
         for x in result:
@@ -192,8 +193,9 @@ class OnPandas:
         return _indexed(result, of_query, self.source)
 
     def of_whole(self) -> Any:
-        """What the verb makes of the whole table; frames with query columns are indexed by the
-        query.
+        """What the verb makes of the whole table.
+
+        Frames with query columns are indexed by the query.
         """
         of_query = self.call.runs.queries(self.setup)
         return self._given(lambda frame: _indexed(frame, of_query, self.source))
@@ -226,8 +228,9 @@ class OnPandas:
         return self.frame.iloc[rows[ROW].to_numpy()].copy()
 
     def per_document(self) -> pd.DataFrame:
-        """The caller's rows in another order, with their index, the columns of the result and
-        further ones.
+        """The caller's rows in another order, with their index.
+
+        They have the columns of the result, and further ones.
         """
         source = self.source
         table = self._table(source.with_row(ROW), carry=[ROW])
@@ -239,8 +242,9 @@ class OnPandas:
         return _widened(in_order, new)
 
     def per_list(self) -> pd.DataFrame:
-        """New rows, query by query, with ids and labels in the types of the caller's frame, and a
-        new index.
+        """New rows, query by query, with a new index.
+
+        Ids and labels have the types of the caller's frame.
         """
         source = self.source
         roles = self.setup.roles
@@ -363,8 +367,9 @@ def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
 
 
 def _values(x: pl.Series) -> Any:
-    """A column of a result in pandas' types, copied: NaN for a null float, Int64 for whole
-    numbers.
+    """A copied column of a result in pandas' types.
+
+    A null float is NaN, and whole numbers are Int64.
     """
     if x.dtype.is_float():
         return x.to_numpy(writable=True)

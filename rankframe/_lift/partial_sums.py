@@ -68,8 +68,16 @@ def partial_sums(frame: R, *metrics: Request, run: str | None = None) -> Partial
     Two days with two queries of 0 and 1, and one query of 1:
 
     >>> import polars as pl, rankframe as rf
-    >>> days = pl.DataFrame({"day": [1, 2], "rr__n": [2, 1], "rr__mean": [0.5, 1.0], "rr__m2": [0.5, 0.0],
-    ...     "rr__min": [0.0, 1.0], "rr__max": [1.0, 1.0]})
+    >>> days = pl.DataFrame(
+    ...     {
+    ...         "day": [1, 2],
+    ...         "rr__n": [2, 1],
+    ...         "rr__mean": [0.5, 1.0],
+    ...         "rr__m2": [0.5, 0.0],
+    ...         "rr__min": [0.0, 1.0],
+    ...         "rr__max": [1.0, 1.0],
+    ...     }
+    ... )
     >>> found = rf.partial_sums(days, "rr").summarize(ci=None)
     >>> found["n_queries"].item(), round(found["mean"].item(), 4), round(found["std"].item(), 4)
     (3, 0.6667, 0.5774)
@@ -288,8 +296,9 @@ class PartialSums(Generic[R]):
     def _pairs(
         self, call: Call, slices: Sequence[str], keys: Sequence[str]
     ) -> tuple[pl.DataFrame, object]:
-        """The sums of a metric of each run, those of its differences and those of the baseline, a
-        row per run and slice; and the baseline.
+        """The sums of runs, of their differences and of the baseline; and the baseline.
+
+        Each run has a row for each slice.
         """
         name = self._names[call]
         if f"{name}__diff_n" not in self._rows.columns:
@@ -320,8 +329,9 @@ class PartialSums(Generic[R]):
         return pairs.with_columns(sums_of_pairs.fill_null(0)), baseline
 
     def _merged(self, keys: Sequence[str], name: str, parts: Sequence[str]) -> pl.DataFrame:
-        """The sums of a metric per key, as n, mean, m2, min and max; of differences, wins and
-        losses stand for the last two.
+        """The sums of a metric per key, as n, mean, m2, min and max.
+
+        Of differences, wins and losses stand for the last two.
         """
         sums = [pl.col(f"{name}__{part}").cast(pl.Float64).fill_nan(None) for part in parts]
         self._refuse_lacking(name, parts, sums)

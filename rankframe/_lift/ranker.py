@@ -386,9 +386,7 @@ class MetricRanker(Metrics[R]):
                 raise error.with_traceback(None) from None
 
     def _later(self, name: str) -> Any:
-        """The method of a metric that was declared later, or the method by the metric's name in
-        text.
-        """
+        """The method of a metric by its name in text, or of one that was declared later."""
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
@@ -577,8 +575,9 @@ class Ranker(MetricRanker[R], Verbs[R]):
         return ranker._run(call.changed(**dict.fromkeys(given)))
 
     def _of(self, runs: Runs, qrels: object = None, **unmatched: Unmatched | None) -> Ranker[R]:
-        """The ranker whose table has the runs, joined with `qrels` if any; `unmatched` are options
-        of `judge`.
+        """The ranker whose table has the runs, joined with `qrels` if any.
+
+        `unmatched` are options of `judge`.
         """
         ranker = self._with(self._setup)
         if runs.tables:
@@ -602,9 +601,7 @@ class Ranker(MetricRanker[R], Verbs[R]):
         return type(self._frame)
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
-        """The size of the table in words, and its columns, as far as they are known without
-        work.
-        """
+        """The size of the table in words, and its columns, if they are known without work."""
         columns = [str(name) for name in self._frame.columns]
         return f"{len(columns)} columns", columns
 
@@ -754,7 +751,14 @@ class ExprRanker(MetricRanker[pl.Expr], AllMetrics[pl.Expr]):
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [1, 2, 3], "label": [1, 0, 0]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 2],
+    ...         "doc_id": ["a", "b", "a"],
+    ...         "score": [1, 2, 3],
+    ...         "label": [1, 0, 0],
+    ...     }
+    ... )
     >>> df.group_by("query_id", maintain_order=True).agg(rf.expr.reciprocal_rank(), pl.len()).rows()
     [(1, 0.5, 2), (2, 0.0, 1)]
     >>> df.select(rf.expr.reciprocal_rank().over("query_id"))["rr"].to_list()

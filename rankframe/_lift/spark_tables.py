@@ -30,16 +30,18 @@ def only(df: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def numbered(df: DataFrame, *further: str) -> DataFrame:
-    """Rename the columns to c0, c1 ...: Spark's group functions would read dots in a name as
-    fields.
+    """Rename the columns to c0, c1 and so on.
+
+    Spark's group functions would read dots in a name as fields.
     """
     names = [f"{quoted(name)} AS c{i}" for i, name in enumerate(df.columns)]
     return df.selectExpr(*names, *further)
 
 
 def arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
-    """The schema of a Spark table as workers see it; columns that are not read have the null
-    type.
+    """The schema of a Spark table as workers see it.
+
+    Columns that are not read have the null type.
     """
     import pyarrow as pa
 
@@ -69,8 +71,9 @@ def spark_type(x: pa.DataType) -> Any:
 
 
 def large(x: pa.DataType) -> pa.DataType:
-    """Strings with 64-bit offsets, for the Spark setting that a Connect session's schema does not
-    show.
+    """Strings with 64-bit offsets.
+
+    A Connect session's schema does not show the setting of Spark that asks for them.
     """
     import pyarrow as pa
 
@@ -150,8 +153,9 @@ class OnArrow:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A function in a Spark worker that turns an error of ours into a row with the message in a
-    separate column.
+    """A function in a Spark worker that turns an error of ours into a row.
+
+    The row has the message in a column of its own.
 
     Attributes
     ----------
@@ -197,8 +201,9 @@ class Guarded:
 
 
 def _spelled(advice: Advice | Code) -> str:
-    """The spelling of advice for a Spark table: options by their names, and no code for Polars or
-    pandas.
+    """The spelling of advice for a Spark table.
+
+    Options stand by their names, and there is no code for Polars or pandas.
     """
     if isinstance(advice, Code):
         return "" if advice.pandas is not None else str(advice)

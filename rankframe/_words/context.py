@@ -52,9 +52,7 @@ def needed(x: T | None, what: str, **advice: object) -> T:
 
 
 class Context(ABC):
-    """The words of a ranking that read other tables, or columns other than the score and the
-    label.
-    """
+    """The words of a ranking that read other tables, or columns other than score and label."""
 
     rank: pl.Expr
     rows: Rows
@@ -416,8 +414,9 @@ def stands_for(rows: pl.DataFrame) -> pl.Series:
 
 
 def inferred_precision(rows: pl.DataFrame) -> pl.Series:
-    """The precision at each row's rank if it is relevant: documents above it count the share of
-    relevant ones of their stratum.
+    """The precision at each row's rank if it is relevant.
+
+    Documents above it count the share of relevant ones of their stratum.
     """
     stratum = [QUERY, "kind"]
     epsilon = 0.00001
@@ -440,8 +439,9 @@ None for no wish."""
 
 
 def foraging(gained: Any, spent: Any, goal: Wish, rate: Wish) -> Any:
-    """The probability that a reader goes on after a gain at a cost: if the goal is not reached, and
-    the rate is.
+    """The probability that a reader goes on after a gain at a cost.
+
+    A reader does if the goal is not reached, and the rate is.
     """
     chance = 1.0
     if goal is not None:
@@ -461,8 +461,9 @@ NEGLIGIBLE = 1e-18
 def foraged(
     rows: pl.DataFrame, wishes: tuple[Wish, Wish], gain: int, what: str, goal: str, rate: str
 ) -> pl.Series:
-    """How a reader goes on below the list of each query, through `ranks` ranks of a `gain` and the
-    cost 1 each.
+    """How a reader goes on below the list of each query.
+
+    There are `ranks` ranks with a `gain` and the cost 1 each.
 
     The reader gets there with the probability `chance`, after what was `gained` and `spent`. The
     result is the sum of the probabilities to see these ranks, or what is left of them at the end.
@@ -495,8 +496,9 @@ def new_kinds(rows: pl.DataFrame) -> pl.Series:
 
 
 def entropy_terms(rows: pl.DataFrame) -> pl.Series:
-    """The term of each row in the sum of w log2 w over the kinds, for w the weight of all rows of a
-    kind down to the row.
+    """The term of each row in the sum of w log2 w over the kinds.
+
+    The weight w is that of all rows of a kind down to the row.
 
     A row's `weight` is divided evenly among its kinds.
     """
@@ -551,8 +553,9 @@ def _by_query(rows: pl.DataFrame, values: pl.DataFrame) -> pl.Series:
 
 
 def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
-    """The sum of the distances of each listed row from all rows above it; NaN without features, 0.0
-    for other rows.
+    """The sum of the distances of each listed row from all rows above it.
+
+    It is NaN without features, and 0.0 for other rows.
     """
     listed = rows.with_row_index("#row").filter("listed")
     columns = [name for name in rows.columns if name.startswith("feature ")]
@@ -608,8 +611,9 @@ def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
 
 
 def divergence(rows: pl.DataFrame, target: float | str) -> pl.Series:
-    """The Kullback-Leibler divergence, in nats, of the shares of kinds down to each row from their
-    target.
+    """The divergence of the shares of kinds down to each row from their target.
+
+    It is that of Kullback and Leibler, in nats.
 
     Rows without a kind do not count. The target is the share of ``"true"``, or that of the kinds
     among all `documents` of the query, or `equal` shares.
@@ -646,8 +650,9 @@ def _wanted(target: float | str, of_documents: pl.Expr, n_kinds: pl.Expr) -> pl.
 
 
 def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> pl.Series:
-    """The distance of the kinds' shares of `weight` from their target, see `divergence`; null where
-    no kind has a weight.
+    """The distance of the kinds' shares of `weight` from their target, see `divergence`.
+
+    It is null where no kind has a weight.
 
     The distance is `abs`, half the sum of the absolute differences; `jsd` gives 1 minus the
     Jensen-Shannon divergence in bits.
@@ -682,13 +687,14 @@ def _with_both_kinds(kinds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _divergence_term(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """The value x log2(x / y), 0 for x = 0: a term of the Kullback-Leibler divergence of x from y."""
+    """The value x log2(x / y), 0 for x = 0: a term of a Kullback-Leibler divergence."""
     return zero_unless(x > 0, x * (x / y).log(2))
 
 
 def calibration_error(rows: pl.DataFrame, profile: pl.DataFrame, alpha: float) -> pl.Series:
-    """The KL divergence, in nats, of the shares of kinds in each query's rows from those of its
-    user, on every row.
+    """The divergence of the shares of kinds in each query's rows from those of its user.
+
+    It is that of Kullback and Leibler, in nats, on every row.
 
     A row's `weight` is divided evenly among its kinds; a small share `alpha` of the user's own
     makes each share positive. Null for a query without a kind, or of a user without one.

@@ -41,9 +41,7 @@ class OneRank(NoExpectation):
 
 
 class LeavesRanksOut(NoExpectation):
-    """Raised by a formula that counts along the ranks of a list, where ranks as given may leave
-    numbers out.
-    """
+    """Raised by a formula that counts along the ranks of a list, where these have gaps."""
 
     says = (
         "it counts along the list, and ranks as given may leave numbers out; take their "
@@ -64,8 +62,9 @@ class Expectation:
         self.by_rank: set[str] = set()  # columns that hold an expectation at each rank
 
     def at_rank(self, x: pl.Expr) -> pl.Expr:
-        """The mean of `x` at each rank, or `x` if it is an expectation already; the rank itself has
-        none.
+        """The mean of `x` at each rank, or `x` if it is an expectation already.
+
+        The rank itself has none.
         """
         roots = set(x.meta.root_names())
         if "#rank" in roots:
@@ -93,8 +92,9 @@ class Expectation:
         return self._expected(r / g * (above + 1 + others))
 
     def miss(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
-        """The probability that the rank's document is not relevant, if none above it is: 1 - r / (g
-        - t).
+        """The probability that the rank's document is not relevant, if none above it is.
+
+        It is 1 - r / (g - t).
         """
         above = self.rows.first_tied(hits - relevant)
         r = self.rows.last_tied(hits) - above
@@ -102,8 +102,9 @@ class Expectation:
         return self._expected(((left - r) / left).clip(0.0, 1.0))
 
     def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
-        """The probability that a reader stops at the rank, if each document satisfies with
-        probability `x`.
+        """The probability that a reader stops at the rank.
+
+        Each document satisfies the reader with probability `x`.
         """
         group = STARTS.cum_sum()
         rows = pl.struct(group=group, above=self._above, size=self._size, x=x)
@@ -128,8 +129,9 @@ class Expectation:
 
 
 def stop_in_group(rows: pl.Series) -> pl.Series:
-    """For each document, the probability that a reader who comes to its group of tied ones stops at
-    its rank.
+    """The probability that a reader stops at the rank of each document of a group of tied ones.
+
+    The reader has come to the group.
 
     Let M(t) be the mean, over all sets of t documents of the group, of the product of 1 - x; the
     reader stops at the group's rank t + 1 with probability M(t) - M(t + 1). M grows document by

@@ -91,8 +91,9 @@ class Counted:
 
 
 def noted(sums: dict[str, Sum], name: str, x: Sum) -> str:
-    """Note a sum, and return its name, with a ' behind it if another sum has the name: texts leave
-    out many options of Polars.
+    """Note a sum, and return its name.
+
+    It has a ' behind it if another sum has the name: texts leave out many options of Polars.
     """
     while name in sums and not sums[name].of.meta.eq(x.of):
         name += "'"
@@ -145,7 +146,9 @@ class Exposure:
     ... def top_item_share(e: rf.Exposure, k: int | None = None) -> pl.Expr:
     ...     "The share of all places that the item shown most often takes."
     ...     return e.share(k).max()
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
     >>> df.rank.items.catalog("top_item_share@2", ci=None)["value"].item()
     0.5
     >>> rf.unregister(top_item_share)

@@ -16,8 +16,9 @@ BITS_OF_STEP = 4
 
 
 def lower_before(level: Places, first: Places, last: Places, *before: Places) -> list[Counts]:
-    """For each row and each place in `before`, count the rows of its run before that place with a
-    lower level.
+    """The number of rows of a lower level in a row's run before a place.
+
+    There is one count for each row and each place in `before`.
 
     Runs are contiguous; `first` and `last` (exclusive) delimit a row's run, and places lie between
     them. Levels are whole numbers from 0 on.
@@ -60,8 +61,9 @@ def _so_far(rows: NDArray[np.bool_]) -> Counts:
 
 
 def lower_labelled(rows: pl.Series) -> pl.Series:
-    """Count, per row, the rows of a lower level in its query: all, tied ones, and ones with a
-    higher score.
+    """The number of rows of a lower level in each row's query.
+
+    There are three: of all, of tied ones and of ones with a higher score.
 
     `rows` has the fields ``query``, one value per query, ``tied``, one value per group of ties, and
     ``level``, null for rows that are in no pair. The rows of a query are ordered by falling score.
@@ -83,8 +85,9 @@ def lower_labelled(rows: pl.Series) -> pl.Series:
 
 
 def greater_before(rows: pl.Series) -> pl.Series:
-    """Count, per row, the rows of its query with a smaller ``order`` and a greater ``value``, a
-    whole number from 0.
+    """The number of rows of each row's query with a smaller ``order`` and a greater ``value``.
+
+    Values are whole numbers from 0 on.
 
     `rows` has the fields ``query``, ``order`` and ``value``; a row without a value counts nowhere
     and gets 0.

@@ -10,8 +10,9 @@ from .._table.setup import Setup
 
 
 def place_among_ties(setup: Setup) -> pl.Expr:
-    """The place of each row, from 0 on, if all had the same score: documents with equal scores
-    stand in this order.
+    """The place of each row, from 0 on, if all had the same score.
+
+    Documents with equal scores stand in this order.
     """
     label = pl.lit(None, pl.Float64)
     if setup.policies.tie_rule.by_label:
@@ -22,8 +23,9 @@ def place_among_ties(setup: Setup) -> pl.Expr:
 
 
 def columns_of(setup: Setup) -> cs.Selector:
-    """The document column; none if none was named, the table lacks the default and no tie rule
-    needs it.
+    """The document column.
+
+    There is none if none was named, the table lacks the default and no tie rule needs it.
     """
     roles = setup.roles
     if roles.doc_name is None:
@@ -34,8 +36,9 @@ def columns_of(setup: Setup) -> cs.Selector:
 
 
 def rank_key(setup: Setup, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
-    """One sort key that puts the rows of a query in rank order, and whether it descends; it fits
-    any dtype.
+    """One sort key that puts the rows of a query in rank order, and whether it descends.
+
+    It fits any dtype.
     """
     rule = setup.policies.tie_rule
     # a struct has one direction: that of the ids, which may be of any type

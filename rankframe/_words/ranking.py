@@ -298,8 +298,9 @@ class Ranking(Context):
         return self.rows.once(zero_unless(self.judged, worth))
 
     def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:
-        """Refuse gains outside 0 to `GREATEST` with `message`; they count 0, so that no sum
-        overflows.
+        """Refuse gains outside 0 to `GREATEST` with `message`.
+
+        They count 0, so that no sum overflows.
         """
         is_fit = worth.is_between(0, GREATEST)
         self.refuse(~is_fit, message)
@@ -471,16 +472,18 @@ class Ranking(Context):
         return zero_unless(counts, x)  # sums skip nulls slowly
 
     def _unordered(self, x: pl.Expr) -> pl.Expr:
-        """`x` as a float; refused if it reads the order of tied documents, which has no
-        expectation.
+        """`x` as a float.
+
+        An order of tied documents has no expectation, so that an `x` that reads it is refused.
         """
         if "#rank" in x.meta.root_names():
             self._refuse_expected()
         return self._number(x)
 
     def _shared(self, x: pl.Expr) -> pl.Expr:
-        """`x`, which is counted down the ranking, at the last of tied documents if these share
-        their ranks.
+        """`x`, which is counted down the ranking.
+
+        Where tied documents share their ranks it is that of the last of them.
         """
         return self.rows.last_tied(x) if self.shares else x
 

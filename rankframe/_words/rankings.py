@@ -184,8 +184,9 @@ class Rankings(OneRanking):
         return to_last - before_first
 
     def _looked_up(self, values: Sequence[Sequence[float]], at: pl.Expr) -> pl.Expr:
-        """The value of the row's run at a position, from 0 on; 0 for a document that the ranking
-        lacks.
+        """The value of the row's run at a position, from 0 on.
+
+        It is 0 for a document that the ranking lacks.
         """
         width = len(values[0])
         flat = pl.Series(chain.from_iterable(values), dtype=pl.Float64)
@@ -384,8 +385,9 @@ def _duels(
 
 
 def duels_won(place: Votes, query: Integers, weights: Sequence[float] | None) -> Floats:
-    """The number of duels that each document wins against the others of its query, plus half a duel
-    for each draw.
+    """The number of duels that each document wins against the others of its query.
+
+    Half a duel is added for each draw.
 
     `place` has a row per document and a column per ranking, which votes for the document of lower
     place. Queries are compared in blocks of similar size, padded to the largest with documents that
@@ -432,8 +434,9 @@ def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> Floats:
 
 
 def _blocks(sizes: Integers) -> Iterator[slice]:
-    """Slices of queries, which are sorted by size, with at most `PAIRS` pairs; a query with more is
-    one by itself.
+    """Slices of queries, which are sorted by size, with at most `PAIRS` pairs.
+
+    A query with more is one by itself.
     """
     start = 0
     while start < len(sizes):

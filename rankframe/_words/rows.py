@@ -29,8 +29,9 @@ def quotient(x: pl.Expr, n: pl.Expr) -> pl.Expr:
 
 
 class PairCounts(NamedTuple):
-    """The number of pairs of a query's documents with different labels: all, tied, and in the wrong
-    order.
+    """The number of pairs of a query's documents with different labels.
+
+    They are all, tied ones and those in the wrong order.
     """
 
     unequal: pl.Expr
@@ -39,8 +40,9 @@ class PairCounts(NamedTuple):
 
 
 class Rows(Protocol):
-    """The rows of one query in rank order, as expressions; documents that were not retrieved come
-    last.
+    """The rows of one query in rank order, as expressions.
+
+    Documents that were not retrieved come last.
 
     If formulas use gains only, rows with label 0 are dropped before most columns are computed.
     `count`, `count_so_far` with `of_all`, and the ends of groups of tied documents are those of all
@@ -135,9 +137,7 @@ class Rows(Protocol):
     #: Fail with `message` where `bad`, which is made of sums, holds for a query.
     def refuse_value(self, bad: pl.Expr, message: str) -> None: ...
     def within(self, x: pl.Expr, query: Sequence[str]) -> pl.Expr:
-        """`x`, an expression over the table's columns, computed within each query if it
-        aggregates.
-        """
+        """`x`, over the table's columns, computed within each query if it aggregates."""
         return x
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
@@ -153,8 +153,9 @@ class Rows(Protocol):
         return self.along(label.sort(descending=True))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
-        """2^label - 1, cut off at label 900 so that no sum overflows; `refuse` reports labels from
-        there on.
+        """2^label - 1, cut off at label 900 so that no sum overflows.
+
+        `refuse` reports labels from there on.
         """
         return 2.0 ** label.clip(upper_bound=900) - 1
 

@@ -225,8 +225,9 @@ class Topics(WithinQueries):
 
 
 def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
-    """The rank of each row's document, at most `k`, in its query's greedy ranking; null where it
-    has none.
+    """The rank of each row's document, at most `k`, in its query's greedy ranking.
+
+    It is null where it has none.
 
     The rows are structs of ``query``, ``doc``, ``subtopic``, ``relevant`` and the subtopic's
     ``weight``. A subtopic that n documents have met is worth its weight times (1 - alpha)^n to the

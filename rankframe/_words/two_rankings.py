@@ -222,8 +222,9 @@ class Common(_TwoRankings):
 
 
 def weighted_taus(rows: pl.Series) -> pl.Series:
-    """The weighted tau of the ``score`` and the ``other`` score of each ``query``, on its rows with
-    both; else null.
+    """The weighted tau of the ``score`` and the ``other`` score of each ``query``.
+
+    It is that of its rows with both, or null.
     """
     every = rows.struct.unnest().with_row_index("row").drop_nulls().sort("query")
     row = every["row"].to_numpy()
@@ -327,8 +328,9 @@ class _TiedRankings:
         return float(min(max(value, 0.0), 1.0))
 
     def _extrapolated(self, at_s: float) -> Floats:
-        """What X grows by below the shorter ranking, if documents there are common as often as
-        above.
+        """What X grows by below the shorter ranking.
+
+        Documents there are common as often as above.
         """
         further = self.depth[self.s :] - self.s
         n_shown = np.maximum((self.below_shorter > 0).sum(axis=0), 1)

@@ -14,9 +14,20 @@ from .._words.ranking import Persistence, quotient
 from .._words.two_rankings import Pair
 
 __all__ = [
-    "footrule", "jaccard_index", "kendall_distance", "kendall_tau", "ndpm", "overlap", "rbo", "rbo_min", "rbo_residual", "rpp", "spearman",
-    "tau_ap", "weighted_tau",
-]  # fmt: skip
+    "footrule",
+    "jaccard_index",
+    "kendall_distance",
+    "kendall_tau",
+    "ndpm",
+    "overlap",
+    "rbo",
+    "rbo_min",
+    "rbo_residual",
+    "rpp",
+    "spearman",
+    "tau_ap",
+    "weighted_tau",
+]
 
 Tied: TypeAlias = Literal["order", "w", "a", "b"]
 
@@ -49,8 +60,10 @@ def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "kendall_distance").row(0)     # 1 of 3 pairs
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "kendall_distance").row(0)  # 1 of 3 pairs
     (1, 0.3333333333333333)
     """
     top = pair.common.top(k)
@@ -79,8 +92,10 @@ def kendall_tau(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "kendall_tau").row(0)          # (2 - 1) / 3
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "kendall_tau").row(0)  # (2 - 1) / 3
     (1, 0.3333333333333333)
     """
     both = pair.common
@@ -116,7 +131,9 @@ def spearman(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
     >>> df.rank.agreement("other", "spearman").row(0)
     (1, 0.5)
     """
@@ -152,8 +169,10 @@ def tau_ap(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "tau_ap").row(0)               # c: 1 of 1 above it, b: 1 of 2; 2 * 0.75 - 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "tau_ap").row(0)  # c: 1 of 1 above it, b: 1 of 2; 2 * 0.75 - 1
     (1, 0.5)
     """
     both = pair.common
@@ -188,8 +207,12 @@ def weighted_tau(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> round(df.rank.agreement("other", "weighted_tau").item(0, 1), 4)     # (3/2 + 4/3 - 5/6) / (3/2 + 4/3 + 5/6)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> round(
+    ...     df.rank.agreement("other", "weighted_tau").item(0, 1), 4
+    ... )  # (3/2 + 4/3 - 5/6) / (3/2 + 4/3 + 5/6)
     0.5455
     """
     return pair.common.weighted_tau()
@@ -227,8 +250,12 @@ def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "footrule", "footrule@2").row(0)     # (0 + 1 + 1) / 4; (0 + 1 + 1) / 6
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "footrule", "footrule@2").row(
+    ...     0
+    ... )  # (0 + 1 + 1) / 4; (0 + 1 + 1) / 6
     (1, 0.5, 0.3333333333333333)
     """
     if k is None:
@@ -270,8 +297,10 @@ def ndpm(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "ndpm").row(0)                 # 1 of 3 pairs
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "ndpm").row(0)  # 1 of 3 pairs
     (1, 0.3333333333333333)
     """
     both = pair.common
@@ -309,8 +338,10 @@ def jaccard_index(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "jaccard@2").row(0)            # a of a, b and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "jaccard@2").row(0)  # a of a, b and c
     (1, 0.3333333333333333)
     """
     top = pair.down_to(k)
@@ -345,8 +376,10 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "overlap@2", "overlap@3").row(0)     # a; a, b and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "overlap@2", "overlap@3").row(0)  # a; a, b and c
     (1, 0.5, 1.0)
     """
     top = pair.down_to(k)
@@ -398,10 +431,14 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "other": [1, 2]})
-    >>> df.rank.agreement("other", "rbo(p=0.5)").row(0)           # at depth 1 none, from depth 2 on all
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "other": [1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "rbo(p=0.5)").row(0)  # at depth 1 none, from depth 2 on all
     (1, 0.5)
-    >>> df.with_columns(other=1).rank.agreement("other", "rbo(p=0.5,tied=a)").row(0)    # at depth 1 one half
+    >>> df.with_columns(other=1).rank.agreement("other", "rbo(p=0.5,tied=a)").row(
+    ...     0
+    ... )  # at depth 1 one half
     (1, 0.75)
     """
     if tied != "order":
@@ -448,7 +485,9 @@ def rbo_min(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1], "other": [1]})
-    >>> df.rank.agreement("other", "rbo_min(p=0.5)").row(0)       # 0.5 + 0.25 / 2 + 0.125 / 3 + ... = ln 2
+    >>> df.rank.agreement("other", "rbo_min(p=0.5)").row(
+    ...     0
+    ... )  # 0.5 + 0.25 / 2 + 0.125 / 3 + ... = ln 2
     (1, 0.6931471805599453)
     """
     if tied != "order":
@@ -513,26 +552,20 @@ def rbo_residual(
 
 
 def _depths(pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
-    """The depths of the documents down to `k`, and the weight of one shared document from the top
-    to there.
-    """
+    """The depths of the documents down to `k`, and the weight of a shared one down to there."""
     seen = pair.down_to(k)
     return seen, seen.summed(lambda depth: _share(depth, p))
 
 
 def _share(depth: pl.Expr, p: float) -> pl.Expr:
-    """The share of one common document at `depth`: the weight of the depth, divided by the
-    depth.
-    """
+    """The share of one common document at `depth`: the weight of the depth over the depth."""
     above = depth.cast(pl.Float64) - 1
     weight = (1 - p) * p**above
     return weight / depth
 
 
 def _above(depth: pl.Expr, to_depth: pl.Expr, p: float) -> pl.Expr:
-    """The weight of one shared document above `depth`, from its weight `to_depth` down to
-    `depth`.
-    """
+    """The weight of one shared document above `depth`, from that down to `depth`."""
     return to_depth - _share(depth, p)
 
 
@@ -568,8 +601,16 @@ def rpp(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [1, 2, 3], "label": [1, 1, 0]})
-    >>> df.rank.agreement("other", "rpp").row(0)                  # ranks 1 and 2 against 2 and 3
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "other": [1, 2, 3],
+    ...         "label": [1, 1, 0],
+    ...     }
+    ... )
+    >>> df.rank.agreement("other", "rpp").row(0)  # ranks 1 and 2 against 2 and 3
     (1, 1.0)
     """
     top = pair.down_to(k)

@@ -10,9 +10,21 @@ from .._catalog.registry import FromClicks, Judging, metric
 from .._words.ranking import PrecisionDivisor, Range, Ranking, RecallDivisor
 
 __all__ = [
-    "f1", "f_beta", "fall_out", "false_negatives", "false_positives", "hit_rate", "hits", "jaccard", "mcc", "precision",
-    "r_precision", "recall", "set_average_precision", "true_negatives",
-]  # fmt: skip
+    "f1",
+    "f_beta",
+    "fall_out",
+    "false_negatives",
+    "false_positives",
+    "hit_rate",
+    "hits",
+    "jaccard",
+    "mcc",
+    "precision",
+    "r_precision",
+    "recall",
+    "set_average_precision",
+    "true_negatives",
+]
 
 FIRST_FOUND: Any = {"bounds": (0, 1), "judging": "monotone", "gains_only": True}
 """The declaration of a metric from 0 to 1 that no further relevant document lowers."""
@@ -72,7 +84,9 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> found = df.rank.evaluate("precision@5", "precision")
     >>> found["precision@5"].item(), found["precision"].item()
     (0.2, 0.5)
@@ -126,7 +140,9 @@ def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") ->
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]}
+    ... )
     >>> df.rank.recall(k=5)["recall@5"].item()
     0.5
     >>> df.rank.evaluate("R_cap@1")["recall(divisor='min(k,R)')@1"].item()
@@ -163,8 +179,10 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.f1(k=3)["f1@3"].item()                          # precision 1/3, recall 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> df.rank.f1(k=3)["f1@3"].item()  # precision 1/3, recall 1
     0.5
     """
     return f_beta(r, k)
@@ -200,8 +218,10 @@ def f_beta(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.metrics.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> df.rank.metrics.f_beta(beta=2)["f_beta(beta=2)"].item()  # 5 of 2 + 4
     0.8333333333333334
     """
     n_hits = r.total(r.relevant, k)
@@ -231,8 +251,10 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.metrics.set_average_precision()["set_average_precision"].item()     # 1/2 of 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> df.rank.metrics.set_average_precision()["set_average_precision"].item()  # 1/2 of 1
     0.5
     """
     n_hits = r.total(r.relevant, k)
@@ -273,8 +295,10 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 0]})
-    >>> df.rank.evaluate("fall_out@2")["fall_out@2"].item()     # a of a and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 0]}
+    ... )
+    >>> df.rank.evaluate("fall_out@2")["fall_out@2"].item()  # a of a and c
     0.5
     >>> df.rank.on(collection_size=11).fall_out(k=2)["fall_out@2"].item()
     0.1
@@ -333,7 +357,9 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
     >>> df.rank.metrics.hits()["hits"].item()
     2.0
     """
@@ -364,8 +390,10 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> found = df.rank.evaluate("fp@2", "fn@2")                # b; c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> found = df.rank.evaluate("fp@2", "fn@2")  # b; c
     >>> found["false_positives@2"].item(), found["false_negatives@2"].item()
     (1.0, 1.0)
     """
@@ -397,8 +425,10 @@ def false_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
-    >>> df.rank.evaluate("fn")["false_negatives"].item()                               # b
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]}
+    ... )
+    >>> df.rank.evaluate("fn")["false_negatives"].item()  # b
     1.0
     """
     return r.n_relevant - r.hits_down_to(k)
@@ -429,8 +459,10 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item()     # b
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]}
+    ... )
+    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item()  # b
     1.0
     >>> df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
     9.0
@@ -479,8 +511,17 @@ def mcc(r: Ranking, k: int | None = None, *, shown: Literal["list", "k"] = "list
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 0]})
-    >>> round(df.rank.evaluate("mcc@2")["mcc@2"].item(), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 0, 0],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.evaluate("mcc@2")["mcc@2"].item(), 4
+    ... )  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
     0.5774
     """
     m = n_shown(r, k)
@@ -518,8 +559,10 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)              # a of a, b and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)  # a of a, b and c
     0.3333
     """
     n_either = n_shown(r, k) + r.n_relevant - r.hits_down_to(k)
@@ -550,7 +593,9 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> found = df.rank.evaluate("hit_rate@1", "hit_rate@2")
     >>> found["hit_rate@1"].item(), found["hit_rate@2"].item()
     (0.0, 1.0)
@@ -582,8 +627,10 @@ def r_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.r_precision()["r_precision"].item()             # 1 of the top 2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> df.rank.r_precision()["r_precision"].item()  # 1 of the top 2
     0.5
     """
     depth = r.n_relevant

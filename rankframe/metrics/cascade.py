@@ -69,10 +69,12 @@ def err(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
-    >>> df.rank.err(max_label=2)["err(max_label=2)"].item()     # 1/4 + (1/2) (3/4) (1 - 1/4)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
+    >>> df.rank.err(max_label=2)["err(max_label=2)"].item()  # 1/4 + (1/2) (3/4) (1 - 1/4)
     0.53125
-    >>> df.rank.err(gain={1: 0.5, 2: 1})["err(gain={1:0.5,2:1})"].item()             # 1/2 + (1/2) 1 (1 - 1/2)
+    >>> df.rank.err(gain={1: 0.5, 2: 1})["err(gain={1:0.5,2:1})"].item()  # 1/2 + (1/2) 1 (1 - 1/2)
     0.75
     """
     stops = r.stops(_satisfied(r, gain, max_label))
@@ -115,8 +117,10 @@ def nerr(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.metrics.nerr(max_label=1)["nerr(max_label=1)"].item()     # (1/2) (1/2) over 1/2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> df.rank.metrics.nerr(max_label=1)["nerr(max_label=1)"].item()  # (1/2) (1/2) over 1/2
     0.5
     """
     of_ranking = err(r, k, gain=gain, max_label=max_label)
@@ -172,8 +176,10 @@ def pfound(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0.5, 1]})
-    >>> df.rank.pfound(decay=0.8)["pfound(decay=0.8)"].item()   # 0.5 + (1 - 0.5) 0.8 x 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0.5, 1]}
+    ... )
+    >>> df.rank.pfound(decay=0.8)["pfound(decay=0.8)"].item()  # 0.5 + (1 - 0.5) 0.8 x 1
     0.9
     """
     stops = r.stops(_satisfied(r, gain, max_label))
@@ -267,8 +273,10 @@ def rbp(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> df.rank.rbp(p=0.5)["rbp(p=0.5)"].item()                 # (1 - 0.5) (1 + 0.5)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]}
+    ... )
+    >>> df.rank.rbp(p=0.5)["rbp(p=0.5)"].item()  # (1 - 0.5) (1 + 0.5)
     0.75
     """
     if isinstance(gain, pl.Expr):

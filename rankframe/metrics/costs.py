@@ -96,9 +96,17 @@ def time_biased_gain(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 1], "seconds": [30, 10]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [1, 1],
+    ...         "seconds": [30, 10],
+    ...     }
+    ... )
     >>> found = df.rank.on(cost="seconds").evaluate("tbg(half_life=30,max_label=1)")
-    >>> found["time_biased_gain(half_life=30,max_label=1)"].item()          # 1 + 1/2
+    >>> found["time_biased_gain(half_life=30,max_label=1)"].item()  # 1 + 1/2
     1.5
     """
 
@@ -151,9 +159,17 @@ def u_measure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 1], "length": [300, 100]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [1, 1],
+    ...         "length": [300, 100],
+    ...     }
+    ... )
     >>> found = df.rank.on(cost="length").evaluate("u_measure(length=1200,max_label=1)")
-    >>> found["u_measure(length=1200,max_label=1)"].item()                  # 1 + (1 - 300 / 1200)
+    >>> found["u_measure(length=1200,max_label=1)"].item()  # 1 + (1 - 300 / 1200)
     1.75
     """
 
@@ -219,9 +235,19 @@ def ift(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0], "seconds": [30, 10]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [1, 0],
+    ...         "seconds": [30, 10],
+    ...     }
+    ... )
     >>> text = "ift(target=None,rate=1.0,rate_intercept=1.0,rate_slope=0.0,max_label=1)@2"
-    >>> found = df.rank.on(cost="seconds").evaluate(text)       # the reader goes on with probability 1/2: 1 over 1 + 1/2
+    >>> found = df.rank.on(cost="seconds").evaluate(
+    ...     text
+    ... )  # the reader goes on with probability 1/2: 1 over 1 + 1/2
     >>> round(found[str(rf.parse(text)[0])].item(), 4)
     0.6667
     """

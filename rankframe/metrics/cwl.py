@@ -52,8 +52,9 @@ def _judging(
     residual: bool = False,
     **reader: float,
 ) -> Judging:
-    """Monotone if the weights of ranks do not depend on the documents above: a higher label never
-    lowers the value.
+    """Monotone if the weights of ranks do not depend on the documents above.
+
+    A higher label then never lowers the value.
     """
     as_given = report == "EU" and not residual and gain is None
     return "monotone" if as_given and is_number(max_label) else None
@@ -81,18 +82,18 @@ def sdcg(
         The last rank that is read, at most 1,000,000.
     max_label
         The label with gain 1; other labels have gains in proportion. A number, ``"query"``, or
-        ``None`` for the largest label of the table, with a warning that names it, since a query's
-        value then depends on the others.
+        ``None`` (default) for the largest label of the table, with a warning that names it, since a
+        query's value then depends on the others.
     gain
-        ``None``, or ``{label: gain}`` with gains from 0 to 1.
+        ``None`` (default), or ``{label: gain}`` with gains from 0 to 1.
     report
-        ``"EU"``, the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the number of
-        documents read; ``"EC"``, the cost per document read; ``"ETC"``, the total cost of readers
-        who stop within the depth. Costs are those of ``on(cost=...)``; without them, and at ranks
-        without a document, each is 1.
+        ``"EU"`` (default), the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the
+        number of documents read; ``"EC"``, the cost per document read; ``"ETC"``, the total cost of
+        readers who stop within the depth. Costs are those of ``on(cost=...)``; without them, and at
+        ranks without a document, each is 1.
     residual
-        Report instead the increase if every unjudged document, and every rank below the last
-        retrieved one, had gain 1.
+        ``True`` reports instead the increase if every unjudged document, and every rank below the
+        last retrieved one, had gain 1.
 
     Returns
     -------
@@ -107,8 +108,12 @@ def sdcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> round(df.rank.metrics.sdcg(2, max_label=1)["sdcg(max_label=1)@2"].item(), 4)     # 1 over 1 + 1 / log2(3)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.sdcg(2, max_label=1)["sdcg(max_label=1)@2"].item(), 4
+    ... )  # 1 over 1 + 1 / log2(3)
     0.6131
     """
     discounts = [1 / math.log2(i + 1) for i in range(1, k + 1)]
@@ -158,8 +163,12 @@ def bpm(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 1]})
-    >>> df.rank.metrics.bpm(3, max_label=1)["bpm(max_label=1)@3"].item()                 # a gain of 1 from two documents
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 1]}
+    ... )
+    >>> df.rank.metrics.bpm(3, max_label=1)[
+    ...     "bpm(max_label=1)@3"
+    ... ].item()  # a gain of 1 from two documents
     0.5
     """
     wanted = target * (1 - ROUNDING)
@@ -223,8 +232,12 @@ def insq(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.insq(2, max_label=1)["insq(max_label=1)@2"].item(), 4)     # chances 1 and 4/9: 4/9 over 13/9
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.insq(2, max_label=1)["insq(max_label=1)@2"].item(), 4
+    ... )  # chances 1 and 4/9: 4/9 over 13/9
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
@@ -272,16 +285,21 @@ def inst(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> round(df.rank.metrics.inst(2, max_label=1)["inst(max_label=1)@2"].item(), 4)     # both worth 1, however many are read
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.inst(2, max_label=1)["inst(max_label=1)@2"].item(), 4
+    ... )  # both worth 1, however many are read
     1.0
     """
     wanted = 2 * target
 
     def reader(g: Gains) -> ReaderSums:
-        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain is
-        # 0, x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is
-        # a product over the documents above that have a gain, each 1 - gain / x just above it.
+        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain
+        # is 0, x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2,
+        # where Q is a product over the documents above that have a gain, each 1 - gain / x just
+        # above it.
         before = r.so_far(g.each) - g.each
         x = g.r.rank - 1 + wanted - before
         keeps = (1 - g.each / x).fill_null(1.0)
@@ -346,8 +364,12 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, None]})
-    >>> df.rank.evaluate("rbp_residual(p=0.5)")["rbp_residual(p=0.5)"].item()   # rank 2: 1/4; below it: 1/4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, None]}
+    ... )
+    >>> df.rank.evaluate("rbp_residual(p=0.5)")[
+    ...     "rbp_residual(p=0.5)"
+    ... ].item()  # rank 2: 1/4; below it: 1/4
     0.5
     """
     r.need_every_rank()
@@ -391,8 +413,12 @@ def nerr8(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.metrics.nerr8(3, max_label=1)["nerr8(max_label=1)@3"].item()             # a gain of 1 from two documents
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> df.rank.metrics.nerr8(3, max_label=1)[
+    ...     "nerr8(max_label=1)@3"
+    ... ].item()  # a gain of 1 from two documents
     0.5
     """
     reader = by_rank(lambda i: 1.0, lambda i: i, stops=True, cascade=True)
@@ -429,8 +455,12 @@ def nerr9(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.nerr9(3, max_label=1)["nerr9(max_label=1)@3"].item(), 4)   # 1/2 over 1 + 1/2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.nerr9(3, max_label=1)["nerr9(max_label=1)@3"].item(), 4
+    ... )  # 1/2 over 1 + 1/2
     0.3333
     """
     chances = [1 / i for i in range(1, k + 1)]
@@ -475,8 +505,12 @@ def nerr10(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.nerr10(p=0.5, max_label=1)["nerr10(p=0.5,max_label=1)"].item(), 4)     # 1/2 over 1 + 1/2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.nerr10(p=0.5, max_label=1)["nerr10(p=0.5,max_label=1)"].item(), 4
+    ... )  # 1/2 over 1 + 1/2
     0.3333
     """
 
@@ -527,8 +561,12 @@ def nerr11(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.nerr11(max_label=1)["nerr11(max_label=1)"].item(), 4)     # 4/9 over 1 + 4/9
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.nerr11(max_label=1)["nerr11(max_label=1)"].item(), 4
+    ... )  # 4/9 over 1 + 4/9
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)

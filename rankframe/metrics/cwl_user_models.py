@@ -264,7 +264,10 @@ def squares_from(x: Number) -> Number:
     """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0.
 
     >>> import math
-    >>> abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15, abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14
+    >>> (
+    ...     abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15,
+    ...     abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14,
+    ... )
     (True, True)
     """
     if not isinstance(x, pl.Expr):

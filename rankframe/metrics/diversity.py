@@ -13,9 +13,19 @@ from .._words.ranking import ListedCutoff, Persistence, Proportion
 from .._words.subtopics import Topics
 
 __all__ = [
-    "alpha_dcg", "alpha_ndcg", "average_precision_ia", "d_ndcg", "d_sharp_ndcg", "err_ia", "nerr_ia", "nnrbp", "nrbp",
-    "nugget_recall", "precision_ia", "subtopic_recall",
-]  # fmt: skip
+    "alpha_dcg",
+    "alpha_ndcg",
+    "average_precision_ia",
+    "d_ndcg",
+    "d_sharp_ndcg",
+    "err_ia",
+    "nerr_ia",
+    "nnrbp",
+    "nrbp",
+    "nugget_recall",
+    "precision_ia",
+    "subtopic_recall",
+]
 
 T = TypeVar("T", pl.Expr, pl.Series)
 GlobalGain: TypeAlias = Literal["linear", "exponential", "binary"]
@@ -51,8 +61,17 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.alpha_dcg(k=1)["alpha_dcg@1"].item()    # 1 of 2 subtopics
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.alpha_dcg(k=1)[
+    ...     "alpha_dcg@1"
+    ... ].item()  # 1 of 2 subtopics
     0.5
     """
     rank = _ranks(k)
@@ -90,7 +109,14 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
     >>> df.rank.on(subtopic="subtopic").alpha_ndcg(k=1)["alpha_ndcg@1"].item()  # 1 over the 2 of b
     0.5
     """
@@ -124,8 +150,17 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").err_ia(k=2)["err_ia@2"].item()  # 1 + (1/2 + 1) / 2, over 2 + 2 (1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").err_ia(k=2)[
+    ...     "err_ia@2"
+    ... ].item()  # 1 + (1/2 + 1) / 2, over 2 + 2 (1/2) / 2
     0.7
     """
     rank = _ranks(k)
@@ -159,8 +194,17 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.nerr_ia()["nerr_ia"].item()     # 1.75 over 2 + (1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.nerr_ia()[
+    ...     "nerr_ia"
+    ... ].item()  # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
     best = t.greedy(alpha, k)
@@ -200,8 +244,17 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.nrbp()["nrbp"].item()           # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.nrbp()[
+    ...     "nrbp"
+    ... ].item()  # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
     0.65625
     """
     rate = _rbp(t, alpha, beta)
@@ -234,8 +287,15 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.nnrbp()["nnrbp"].item()         # 1.75 over 2 + (1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.nnrbp()["nnrbp"].item()  # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
     best = t.greedy(alpha, None)
@@ -266,8 +326,17 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)[
+    ...     "precision_ia@2"
+    ... ].item()  # (2/2 + 1/2) / 2
     0.75
     """
     total = t.total(t.weighed(t.relevant), k)
@@ -295,8 +364,17 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()[
+    ...     "average_precision_ia"
+    ... ].item()  # (1 + 1/2) / 2
     0.75
     """
     recall = t.relevant * t.met / t.n_relevant_to_subtopic
@@ -338,7 +416,14 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
     >>> df.rank.on(subtopic="subtopic").subtopic_recall(k=1)["subtopic_recall@1"].item()
     0.5
     """
@@ -381,13 +466,26 @@ def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5)
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": ["answer"] * 4, "score": [1] * 4, "nugget": list("abcd"),
-    ...     "label": [2, 1, 0, 2], "vital": [1, 1, 1, 0]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": ["answer"] * 4,
+    ...         "score": [1] * 4,
+    ...         "nugget": list("abcd"),
+    ...         "label": [2, 1, 0, 2],
+    ...         "vital": [1, 1, 1, 0],
+    ...     }
+    ... )
     >>> ranker = df.rank.on(subtopic="nugget")
     >>> found = ranker.evaluate("nugget_recall", "nugget_recall(partial=0)")
-    >>> found["nugget_recall"].item(), found["nugget_recall(partial=0)"].item()      # all of four: 2 + 1/2, and 2
+    >>> (
+    ...     found["nugget_recall"].item(),
+    ...     found["nugget_recall(partial=0)"].item(),
+    ... )  # all of four: 2 + 1/2, and 2
     (0.625, 0.5)
-    >>> vital = ranker.on(subtopic_weight="vital").evaluate("nugget_recall")    # of the three vital ones: 1 + 1/2
+    >>> vital = ranker.on(subtopic_weight="vital").evaluate(
+    ...     "nugget_recall"
+    ... )  # of the three vital ones: 1 + 1/2
     >>> vital["nugget_recall"].item()
     0.5
     """
@@ -428,8 +526,17 @@ def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> p
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> round(df.rank.on(subtopic="subtopic").metrics.d_ndcg(k=1)["d_ndcg@1"].item(), 4)       # 1 over the 2 of b
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.on(subtopic="subtopic").metrics.d_ndcg(k=1)["d_ndcg@1"].item(), 4
+    ... )  # 1 over the 2 of b
     0.5
     """
     gains = t.weighed(t.gain(gain))
@@ -475,8 +582,17 @@ def d_sharp_ndcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.d_sharp_ndcg(k=1)["d_sharp_ndcg@1"].item()      # (1/2 + 1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.d_sharp_ndcg(k=1)[
+    ...     "d_sharp_ndcg@1"
+    ... ].item()  # (1/2 + 1/2) / 2
     0.5
     """
     of_gains = d_ndcg(t, k, gain=gain)

@@ -21,8 +21,15 @@ from .._words.ranking import (
 from ..errors import InvalidOption, shown
 
 __all__ = [
-    "average_relevance_position", "cg", "dcg", "divisor_at", "graded_average_precision", "mean_label", "ndcg", "q_measure",
-]  # fmt: skip
+    "average_relevance_position",
+    "cg",
+    "dcg",
+    "divisor_at",
+    "graded_average_precision",
+    "mean_label",
+    "ndcg",
+    "q_measure",
+]
 
 
 @metric("cumulative_gain", display="CG", judging="monotone", gains_only=True, from_clicks="sum")
@@ -57,7 +64,14 @@ def cg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [3, 0, 2],
+    ...     }
+    ... )
     >>> df.rank.cg(k=2)["cg@2"].item()
     3.0
     """
@@ -91,7 +105,14 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [3, 0, 2],
+    ...     }
+    ... )
     >>> df.rank.metrics.mean_label(k=2)["mean_label@2"].item()
     1.5
     """
@@ -130,8 +151,17 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 3]})
-    >>> df.rank.metrics.average_relevance_position()["average_relevance_position"].item()         # (1 x 1 + 3 x 3) / (1 + 3)
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [1, 0, 3],
+    ...     }
+    ... )
+    >>> df.rank.metrics.average_relevance_position()[
+    ...     "average_relevance_position"
+    ... ].item()  # (1 x 1 + 3 x 3) / (1 + 3)
     2.5
     """
     r = r.retrieved_only()
@@ -190,8 +220,15 @@ def dcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
-    >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [3, 0, 2],
+    ...     }
+    ... )
+    >>> df.rank.dcg()["dcg"].item()  # 3 / 1 + 0 + 2 / 2
     4.0
     """
     gains = r.from_label(min_label).gain(gain)
@@ -271,7 +308,9 @@ def ndcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> round(df.rank.ndcg(k=10)["ndcg@10"].item(), 6)  # 1 / log2(3) over 1 / log2(2)
     0.63093
     """
@@ -335,8 +374,10 @@ def q_measure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 2]})
-    >>> df.rank.evaluate("q_measure")["q_measure"].item()                # (1 + 2) / (2 + 2)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 2]}
+    ... )
+    >>> df.rank.evaluate("q_measure")["q_measure"].item()  # (1 + 2) / (2 + 2)
     0.75
     """
     r.need_every_rank()
@@ -379,8 +420,12 @@ def graded_average_precision(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
-    >>> df.rank.evaluate("gap")["graded_average_precision"].item()    # ((1 + 1) from label 1 on + 1/2 from 2 on) / (2 + 1)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
+    >>> df.rank.evaluate("gap")[
+    ...     "graded_average_precision"
+    ... ].item()  # ((1 + 1) from label 1 on + 1/2 from 2 on) / (2 + 1)
     0.8333333333333334
     """
     if thresholds is None:

@@ -22,9 +22,16 @@ from .._words.ranking import (
 from ..errors import InvalidOption
 
 __all__ = [
-    "awrf", "demographic_parity", "exposed_utility_ratio", "group_exposure", "ndkl", "realized_utility_ratio",
-    "rkl", "rnd", "rrd",
-]  # fmt: skip
+    "awrf",
+    "demographic_parity",
+    "exposed_utility_ratio",
+    "group_exposure",
+    "ndkl",
+    "realized_utility_ratio",
+    "rkl",
+    "rnd",
+    "rrd",
+]
 
 GroupName: TypeAlias = Annotated[str | int, ValueOf("group")]
 Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
@@ -70,10 +77,16 @@ def group_exposure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> df.rank.on(group="by").group_exposure(group="F", weight=0.5)["group_exposure(group=F,weight=0.5)"].item()
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> df.rank.on(group="by").group_exposure(group="F", weight=0.5)[
+    ...     "group_exposure(group=F,weight=0.5)"
+    ... ].item()
     0.3333333333333333
-    >>> df.rank.on(group="by").group_exposure(group="F", weight="equal")["group_exposure(group=F,weight=equal)"].item()
+    >>> df.rank.on(group="by").group_exposure(group="F", weight="equal")[
+    ...     "group_exposure(group=F,weight=equal)"
+    ... ].item()
     0.5
     """
     weights = r.weight_of_rank(weight)
@@ -141,8 +154,12 @@ def awrf(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> round(df.rank.on(group="by").awrf(group="F", weight=0.5)["awrf(group=F,weight=0.5)"].item(), 6)  # 1/2 - 1/3
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> round(
+    ...     df.rank.on(group="by").awrf(group="F", weight=0.5)["awrf(group=F,weight=0.5)"].item(), 6
+    ... )  # 1/2 - 1/3
     0.166667
     """
     kind, wanted = kinds(r, group, target, "awrf")
@@ -203,8 +220,12 @@ def ndkl(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> round(df.rank.on(group="by").metrics.ndkl()["ndkl"].item(), 6)                   # ln 2 at rank 1, 0 at rank 2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> round(
+    ...     df.rank.on(group="by").metrics.ndkl()["ndkl"].item(), 6
+    ... )  # ln 2 at rank 1, 0 at rank 2
     0.425001
     """
     kind, wanted = kinds(r, group, target, "ndkl")
@@ -217,8 +238,9 @@ def ndkl(
 def _of_cut_points(
     r: Ranking, group: GroupName, step: int, kind: Literal["share", "ratio", "divergence"]
 ) -> pl.Expr:
-    """The sum of the distances at the cut points, over the greater one of the orders with the group
-    first, or last.
+    """The sum of the distances at the cut points, over the greatest one.
+
+    That is of the order with the group first, or last.
     """
     r.need_every_rank()
     within = pl.when(r.retrieved).then(in_group(r, group)).fill_null(0.0)
@@ -292,8 +314,12 @@ def rnd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MMFF"]})
-    >>> df.rank.on(group="by").metrics.rnd(group="F", step=2)["rnd(group=F,step=2)"].item()              # as far as can be
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MMFF"]}
+    ... )
+    >>> df.rank.on(group="by").metrics.rnd(group="F", step=2)[
+    ...     "rnd(group=F,step=2)"
+    ... ].item()  # as far as can be
     1.0
     """
     return _of_cut_points(r, group, step, "share")
@@ -323,8 +349,12 @@ def rkl(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").metrics.rkl(group="F", step=2)["rkl(group=F,step=2)"].item()              # one of two, as two of four
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]}
+    ... )
+    >>> df.rank.on(group="by").metrics.rkl(group="F", step=2)[
+    ...     "rkl(group=F,step=2)"
+    ... ].item()  # one of two, as two of four
     0.0
     """
     return _of_cut_points(r, group, step, "divergence")
@@ -357,8 +387,12 @@ def rrd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").metrics.rrd(group="F", step=2)["rrd(group=F,step=2)"].item()              # one to one, as two to two
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]}
+    ... )
+    >>> df.rank.on(group="by").metrics.rrd(group="F", step=2)[
+    ...     "rrd(group=F,step=2)"
+    ... ].item()  # one to one, as two to two
     0.0
     """
     return _of_cut_points(r, group, step, "ratio")
@@ -383,8 +417,9 @@ LOG_RATIO: Any = {
 def _log_ratio(
     r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothing: float, absolute: bool
 ) -> pl.Expr:
-    """The log of the group's sum of `x` over its sum of `over`, less that of all others; null where
-    it is not finite.
+    """The log of the group's sum of `x` over its sum of `over`, less that of all others.
+
+    It is null where it is not finite.
     """
     within = in_group(r, group)
 
@@ -401,8 +436,9 @@ def _log_ratio(
 
 
 def _attention(r: Ranking, k: int | None, weight: RankWeight) -> pl.Expr:
-    """The weight of each document's rank, 0.0 below `k` and for a document that was not
-    retrieved.
+    """The weight of each document's rank.
+
+    It is 0.0 below `k` and for a document that was not retrieved.
     """
     return zero_unless(r.listed(k), r.weight_of_rank(weight))
 
@@ -456,9 +492,16 @@ def demographic_parity(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
     >>> ranker = df.rank.on(group="by")
-    >>> round(ranker.metrics.demographic_parity(group="F", weight=0.5)["demographic_parity(group=F,weight=0.5)"].item(), 6)   # ln 1/2
+    >>> round(
+    ...     ranker.metrics.demographic_parity(group="F", weight=0.5)[
+    ...         "demographic_parity(group=F,weight=0.5)"
+    ...     ].item(),
+    ...     6,
+    ... )  # ln 1/2
     -0.693147
     """
     attention = _attention(r, k, weight)
@@ -509,10 +552,18 @@ def exposed_utility_ratio(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame(
-    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [2, 1],
+    ...         "by": ["M", "F"],
+    ...     }
     ... )
-    >>> ranker = df.rank.on(group="by")                                # half of the attention for half of the utility
-    >>> ranker.metrics.exposed_utility_ratio(group="F", weight=0.5)["exposed_utility_ratio(group=F,weight=0.5)"].item()
+    >>> ranker = df.rank.on(group="by")  # half of the attention for half of the utility
+    >>> ranker.metrics.exposed_utility_ratio(group="F", weight=0.5)[
+    ...     "exposed_utility_ratio(group=F,weight=0.5)"
+    ... ].item()
     0.0
     """
     attention = _attention(r, k, weight)
@@ -559,9 +610,17 @@ def realized_utility_ratio(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame(
-    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [2, 1],
+    ...         "by": ["M", "F"],
+    ...     }
     ... )
-    >>> found = df.rank.on(group="by").metrics.realized_utility_ratio(group="F", weight="equal")        # all get all attention
+    >>> found = df.rank.on(group="by").metrics.realized_utility_ratio(
+    ...     group="F", weight="equal"
+    ... )  # all get all attention
     >>> found["realized_utility_ratio(group=F,weight=equal)"].item()
     0.0
     """

@@ -14,8 +14,13 @@ from .._words.ranking import Proportion
 from ..errors import InvalidOption, did_you_mean, shown
 
 __all__ = [
-    "attention_relevance_gap", "bias_disparity", "group_exposure_gap", "group_exposure_ratio", "reo", "rsp",
-]  # fmt: skip
+    "attention_relevance_gap",
+    "bias_disparity",
+    "group_exposure_gap",
+    "group_exposure_ratio",
+    "reo",
+    "rsp",
+]
 
 
 @catalog_metric(display="Group exposure ratio", bounds=(0, 1))
@@ -60,8 +65,12 @@ def group_exposure_ratio(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3.0, 2, 1]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xyxy")})       # shown: x 2 of 2, y 1 of 2
-    >>> df.rank.on(group="provider", items=items).items.catalog("group_exposure_ratio(weight=count)", ci=None)["value"].item()
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xyxy")}
+    ... )  # shown: x 2 of 2, y 1 of 2
+    >>> df.rank.on(group="provider", items=items).items.catalog(
+    ...     "group_exposure_ratio(weight=count)", ci=None
+    ... )["value"].item()
     0.5
     """
     of_groups = e.per_group(e.exposure(weight, p, k), head, tail)
@@ -120,11 +129,15 @@ def group_exposure_gap(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3.0, 2, 1]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xyxy")})       # shown: x 2 of 2, y 1 of 2
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xyxy")}
+    ... )  # shown: x 2 of 2, y 1 of 2
     >>> ranker = df.rank.on(group="provider", items=items)
     >>> ranker.items.catalog("group_exposure_gap(weight=count)", ci=None)["value"].item()
     0.5
-    >>> ranker.items.catalog("group_exposure_gap(combine=variance,weight=count)", ci=None)["value"].item()
+    >>> ranker.items.catalog("group_exposure_gap(combine=variance,weight=count)", ci=None)[
+    ...     "value"
+    ... ].item()
     0.0625
     """
     of_groups = e.per_group(e.exposure(weight, p, k), head, tail)
@@ -149,8 +162,9 @@ def _combined(of_groups: pl.Expr, combine: Combination) -> pl.Expr:
 
 
 def _relative_deviation(hits: pl.Expr, candidates: pl.Expr) -> pl.Expr:
-    """The standard deviation of groups' rates over their mean; a group without candidates has no
-    rate.
+    """The standard deviation of groups' rates over their mean.
+
+    A group without candidates has no rate.
     """
     rates = hits / pl.when(candidates > 0).then(candidates)
     return rates.std(ddof=0) / rates.mean()
@@ -206,11 +220,15 @@ def rsp(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1, 2], "doc_id": list("bcda"), "score": [3.0, 2, 1, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1, 2], "doc_id": list("bcda"), "score": [3.0, 2, 1, 1]}
+    ... )
     >>> train = pl.DataFrame({"query_id": [1], "doc_id": ["a"]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xxyy")})   # shown: x 2 of 3, y 2 of 4
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xxyy")}
+    ... )  # shown: x 2 of 3, y 2 of 4
     >>> ranker = df.rank.on(group="provider", items=items, interactions=train)
-    >>> ranker.items.catalog("rsp", ci=None)["value"].round(6).item()                    # (2/3 - 1/2) / (2/3 + 1/2)
+    >>> ranker.items.catalog("rsp", ci=None)["value"].round(6).item()  # (2/3 - 1/2) / (2/3 + 1/2)
     0.142857
     """
     shown = e.group_sums(e.summed(e.unseen, k), head, tail)
@@ -261,11 +279,20 @@ def reo(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [3.0, 2, 1, None], "label": [1, 0, 1, 1]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [3.0, 2, 1, None],
+    ...         "label": [1, 0, 1, 1],
+    ...     }
+    ... )
     >>> train = pl.DataFrame({"query_id": [2], "doc_id": ["a"]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xxyy")})       # shown: x 1 of 1, y 1 of 2
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xxyy")}
+    ... )  # shown: x 1 of 1, y 1 of 2
     >>> ranker = df.rank.on(group="provider", items=items, interactions=train)
-    >>> ranker.items.catalog("reo", ci=None)["value"].round(6).item()                        # (1 - 1/2) / (1 + 1/2)
+    >>> ranker.items.catalog("reo", ci=None)["value"].round(6).item()  # (1 - 1/2) / (1 + 1/2)
     0.333333
     """
     wanted = e.relevant * e.unseen
@@ -319,11 +346,17 @@ def bias_disparity(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
     >>> train = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": list("bcd")})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "genre": list("xxyy")})   # x: 1/3 of the past, 3/4 of the lists
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "genre": list("xxyy")}
+    ... )  # x: 1/3 of the past, 3/4 of the lists
     >>> ranker = df.rank.on(group="genre", items=items, interactions=train)
-    >>> ranker.items.catalog("bias_disparity(group=x)@2", "bias_disparity(group=y)@2", ci=None)["value"].to_list()
+    >>> ranker.items.catalog("bias_disparity(group=x)@2", "bias_disparity(group=y)@2", ci=None)[
+    ...     "value"
+    ... ].to_list()
     [1.25, -0.625]
     """
     groups = e.groups(head, tail)
@@ -408,10 +441,14 @@ def attention_relevance_gap(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [3.0, 2, 1], "label": [1, 0, 3]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": 1, "doc_id": list("abc"), "score": [3.0, 2, 1], "label": [1, 0, 3]}
+    ... )
     >>> items = pl.DataFrame({"doc_id": list("abc"), "provider": list("xxy")})
     >>> ranker = df.rank.on(group="provider", items=items)
-    >>> text = "attention_relevance_gap(weight=count)"                   # attention 2/3 and 1/3, relevance 1/4 and 3/4
+    >>> text = (
+    ...     "attention_relevance_gap(weight=count)"  # attention 2/3 and 1/3, relevance 1/4 and 3/4
+    ... )
     >>> ranker.items.catalog(text, ci=None)["value"].round(6).item()
     0.833333
     """

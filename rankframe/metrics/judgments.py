@@ -44,7 +44,9 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, None]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, None]}
+    ... )
     >>> df.rank.evaluate("judged")["judged"].item()
     0.5
     """
@@ -80,8 +82,10 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 0]})
-    >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()     # above c, not above a
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 0]}
+    ... )
+    >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()  # above c, not above a
     0.5
     """
     n_relevant = r.hits_down_to(k)
@@ -119,8 +123,12 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, -1, 1]})
-    >>> round(df.rank.evaluate("inferred_ap")["inferred_ap"].item(), 4)       # b is taken to be relevant, as a is
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, -1, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.evaluate("inferred_ap")["inferred_ap"].item(), 4
+    ... )  # b is taken to be relevant, as a is
     1.0
     """
     epsilon = 0.00001
@@ -163,8 +171,18 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, -1, 1], "pool": [1, 2, 2]})
-    >>> round(df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4)    # half of b counts: (1 + 1/2) / 3
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": list("abc"),
+    ...         "score": [3, 2, 1],
+    ...         "label": [0, -1, 1],
+    ...         "pool": [1, 2, 2],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4
+    ... )  # half of b counts: (1 + 1/2) / 3
     0.5
     """
     is_outside = r.columns_of("stratum")[0].is_null()
@@ -208,8 +226,18 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, None, 1], "pi": [1.0, None, 0.5]})
-    >>> round(df.rank.on(inclusion="pi").evaluate("stat_ap")["stat_ap"].item(), 4)    # (1 x 1/1 + 2 x 3/3) over 1 + 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": list("abc"),
+    ...         "score": [3, 2, 1],
+    ...         "label": [1, None, 1],
+    ...         "pi": [1.0, None, 0.5],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.on(inclusion="pi").evaluate("stat_ap")["stat_ap"].item(), 4
+    ... )  # (1 x 1/1 + 2 x 3/3) over 1 + 2
     1.0
     """
     is_fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
@@ -249,7 +277,9 @@ def num_retrieved(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]}
+    ... )
     >>> df.rank.evaluate("num_retrieved")["num_retrieved"].item()
     1.0
     """
@@ -274,7 +304,9 @@ def num_relevant(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]}
+    ... )
     >>> df.rank.evaluate("num_relevant")["num_relevant"].item()
     1.0
     """

@@ -62,9 +62,20 @@ def ild(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "x": [1, 0, 1], "y": [0, 1, 0]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "x": [1, 0, 1],
+    ...         "y": [0, 1, 0],
+    ...     }
+    ... )
     >>> found = df.rank.on(features=["x", "y"]).evaluate("ild", "ild(distance=hamming)")
-    >>> found["ild"].item(), found["ild(distance=hamming)"].item()          # of three pairs two differ, in x and in y
+    >>> (
+    ...     found["ild"].item(),
+    ...     found["ild(distance=hamming)"].item(),
+    ... )  # of three pairs two differ, in x and in y
     (0.6666666666666666, 1.3333333333333333)
     """
     distances = r.distances(k, distance)
@@ -110,7 +121,14 @@ def category_diversity(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "genre": ["x", "x", "y", None]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": [*"abcd"],
+    ...         "score": [4, 3, 2, 1],
+    ...         "genre": ["x", "x", "y", None],
+    ...     }
+    ... )
     >>> df.rank.on(category="genre").metrics.category_diversity()["category_diversity"].item()
     0.5
     """
@@ -147,7 +165,9 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "genre": ["x", "y"]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "genre": ["x", "y"]}
+    ... )
     >>> df.rank.on(category="genre").metrics.category_entropy()["category_entropy"].item()
     1.0
     """

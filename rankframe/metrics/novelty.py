@@ -64,7 +64,7 @@ def novelty(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.novelty()["novelty"].item()               # a: 1 bit, b: 2 bits
+    >>> df.rank.on(interactions=train).metrics.novelty()["novelty"].item()  # a: 1 bit, b: 2 bits
     1.5
     """
     information, most = bits(r, base)
@@ -113,7 +113,9 @@ def surprisal(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.surprisal()["surprisal"].item()           # (1 + 2) / 2 bits, over 2 bits
+    >>> df.rank.on(interactions=train).metrics.surprisal()[
+    ...     "surprisal"
+    ... ].item()  # (1 + 2) / 2 bits, over 2 bits
     0.75
     """
     information, most = bits(r, "users")
@@ -184,8 +186,12 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "sold": [5, 1, 9]})
-    >>> df.rank.on(base="sold").metrics.unexpectedness(k=2)["unexpectedness@2"].item()   # a, b against c, a
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "sold": [5, 1, 9]}
+    ... )
+    >>> df.rank.on(base="sold").metrics.unexpectedness(k=2)[
+    ...     "unexpectedness@2"
+    ... ].item()  # a, b against c, a
     0.5
     """
     base = r.base_rank
@@ -228,8 +234,12 @@ def least_item_promoted(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "input": [4, 1, 3, 2]})
-    >>> df.rank.on(base="input").metrics.least_item_promoted(k=2)["least_item_promoted@2"].item()       # b comes from rank 4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "input": [4, 1, 3, 2]}
+    ... )
+    >>> df.rank.on(base="input").metrics.least_item_promoted(k=2)[
+    ...     "least_item_promoted@2"
+    ... ].item()  # b comes from rank 4
     2.0
     """
     base = r.base_rank

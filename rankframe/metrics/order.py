@@ -23,10 +23,22 @@ from .._words.ranking import (
 from .binary import FIRST_FOUND, SHARE, n_documents, n_shown
 
 __all__ = [
-    "auc", "average_precision", "average_recall", "bpref", "eleven_point_average", "first_rank", "interpolated_precision",
-    "last_rank", "mean_percentile_rank", "mean_rank", "median_rank", "ordered_pair_accuracy", "partial_auc", "ranking_loss",
+    "auc",
+    "average_precision",
+    "average_recall",
+    "bpref",
+    "eleven_point_average",
+    "first_rank",
+    "interpolated_precision",
+    "last_rank",
+    "mean_percentile_rank",
+    "mean_rank",
+    "median_rank",
+    "ordered_pair_accuracy",
+    "partial_auc",
+    "ranking_loss",
     "reciprocal_rank",
-]  # fmt: skip
+]
 
 A_RANK: Any = {
     "bounds": (1, None),
@@ -79,8 +91,15 @@ def average_precision(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 1]})
-    >>> df.rank.average_precision()["map"].item()               # (1/1 + 2/4) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 0, 1],
+    ...     }
+    ... )
+    >>> df.rank.average_precision()["map"].item()  # (1/1 + 2/4) / 2
     0.75
     """
     precisions = r.total(r.hits_at_relevant, k, over=r.rank)
@@ -123,10 +142,19 @@ def average_recall(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [0, 1, 0, 1]})
-    >>> df.rank.evaluate("average_recall")["average_recall"].item()           # (0 + 1/2 + 1/2 + 1) / 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [0, 1, 0, 1],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("average_recall")["average_recall"].item()  # (0 + 1/2 + 1/2 + 1) / 4
     0.5
-    >>> df.rank.evaluate("average_recall(at=relevant)")["average_recall(at=relevant)"].item()      # (1/2 + 1) / 2
+    >>> df.rank.evaluate("average_recall(at=relevant)")[
+    ...     "average_recall(at=relevant)"
+    ... ].item()  # (1/2 + 1) / 2
     0.75
     """
     if at == "relevant":
@@ -162,7 +190,9 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> df.rank.reciprocal_rank()["rr"].item()
     0.5
     """
@@ -170,8 +200,9 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 def _place(r: Ranking, n: pl.Expr) -> pl.Expr:
-    """The rank of each document; those that were not retrieved share the mean of the ranks below,
-    down to `n`.
+    """The rank of each document.
+
+    Those that were not retrieved share the mean of the ranks below, down to `n`.
     """
     r.need_every_rank()
     below = (r.n_retrieved + n + 1) / 2
@@ -200,8 +231,15 @@ def first_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, 1, None], "label": [0, 1, 1, 1]})
-    >>> found = df.rank.evaluate("first_rank", "last_rank")     # ranks 2, 3 and, below the ranking, 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [3, 2, 1, None],
+    ...         "label": [0, 1, 1, 1],
+    ...     }
+    ... )
+    >>> found = df.rank.evaluate("first_rank", "last_rank")  # ranks 2, 3 and, below the ranking, 4
     >>> found["first_rank"].item(), found["last_rank"].item()
     (2.0, 4.0)
     """
@@ -230,8 +268,17 @@ def mean_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, None, None], "label": [1, 0, 1, 0]})
-    >>> df.rank.evaluate("mean_rank")["mean_rank"].item()                # rank 1, and the mean of the ranks 3 and 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [3, 2, None, None],
+    ...         "label": [1, 0, 1, 0],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("mean_rank")[
+    ...     "mean_rank"
+    ... ].item()  # rank 1, and the mean of the ranks 3 and 4
     2.25
     """
     total = r.whole(r.relevant * _place(r, r.n_candidates))
@@ -260,8 +307,15 @@ def median_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 1]})
-    >>> df.rank.evaluate("median_rank")["median_rank"].item()              # between the ranks 1 and 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 0, 1],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("median_rank")["median_rank"].item()  # between the ranks 1 and 4
     2.5
     """
     half = r.n_relevant / 2
@@ -295,7 +349,9 @@ def last_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 1, 0]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 1, 0]}
+    ... )
     >>> df.rank.evaluate("coverage_error")["last_rank"].item()
     2.0
     """
@@ -348,8 +404,10 @@ def mean_percentile_rank(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 1]})
-    >>> df.rank.evaluate("mpr")["mean_percentile_rank"].item()                      # (3 x 0 + 1 x 1) / 4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 1]}
+    ... )
+    >>> df.rank.evaluate("mpr")["mean_percentile_rank"].item()  # (3 x 0 + 1 x 1) / 4
     0.25
     """
     n = n_documents(r)
@@ -385,8 +443,10 @@ def bpref(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.bpref()["bpref"].item()                         # a: 1, c: 1 - 1/1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> df.rank.bpref()["bpref"].item()  # a: 1, c: 1 - 1/1
     0.5
     """
     above = pl.min_horizontal(r.nonrelevant_above, r.n_relevant)
@@ -429,8 +489,12 @@ def interpolated_precision(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 1]})
-    >>> df.rank.interpolated_precision(0.5)["interpolated_precision@0.5"].item()     # the best of 1/2 and 2/3
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 1]}
+    ... )
+    >>> df.rank.interpolated_precision(0.5)[
+    ...     "interpolated_precision@0.5"
+    ... ].item()  # the best of 1/2 and 2/3
     0.6666666666666666
     """
     wanted = recall * r.n_relevant
@@ -465,7 +529,9 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> df.rank.evaluate("11pt_avg")["eleven_point_average"].item()
     0.5
     """
@@ -535,8 +601,10 @@ def auc(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [0, 1, 0]})
-    >>> df.rank.auc()["auc"].item()                             # b loses to a and ties with c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [0, 1, 0]}
+    ... )
+    >>> df.rank.auc()["auc"].item()  # b loses to a and ties with c
     0.25
     """
     top = r.relevant if k is None else zero_unless(r.rank <= k, r.relevant)
@@ -617,8 +685,15 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 1, 0]})
-    >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()            # a before b and d, c before d
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 1, 0],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()  # a before b and d, c before d
     0.75
     """
     # a rank that is left out holds one of the others
@@ -666,8 +741,10 @@ def ordered_pair_accuracy(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
-    >>> found = df.rank.evaluate("opa", "opa(tied=0.5)")         # a is above b, c tied with it
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]}
+    ... )
+    >>> found = df.rank.evaluate("opa", "opa(tied=0.5)")  # a is above b, c tied with it
     >>> found["ordered_pair_accuracy"].item(), found["ordered_pair_accuracy(tied=0.5)"].item()
     (0.5, 0.75)
     """
@@ -718,8 +795,10 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "nul
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
-    >>> found = df.rank.evaluate("ranking_loss", "ndpm")        # a is above b, c tied with it
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]}
+    ... )
+    >>> found = df.rank.evaluate("ranking_loss", "ndpm")  # a is above b, c tied with it
     >>> found["ranking_loss"].item(), found["ranking_loss(tied=0.5)"].item()
     (0.5, 0.25)
     """
@@ -728,8 +807,9 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "nul
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:
-    """The first and the last rank of a document's score; documents that were not retrieved tie
-    below all others.
+    """The first and the last rank of a document's score.
+
+    Documents that were not retrieved tie below all others.
     """
     last = pl.min_horizontal(r.rows.tied_to, r.n_candidates)
     return r.rows.tied_from, last

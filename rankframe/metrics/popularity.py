@@ -150,7 +150,9 @@ def popularity_percentile(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3], "doc_id": ["a", "a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.popularity_percentile()["popularity_percentile"].item()
+    >>> df.rank.on(interactions=train).metrics.popularity_percentile()[
+    ...     "popularity_percentile"
+    ... ].item()
     0.75
     """
     x = r.of_popularity(r.history.percentiles())
@@ -213,7 +215,9 @@ def tail_share(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4, 5], "doc_id": ["a", "a", "a", "a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.tail_share()["tail_share"].item()         # a has 4 of 5 interactions
+    >>> df.rank.on(interactions=train).metrics.tail_share()[
+    ...     "tail_share"
+    ... ].item()  # a has 4 of 5 interactions
     0.5
     """
     in_tail = r.history.in_tail(r.popularity, head, tail)

@@ -18,8 +18,9 @@ OF_SCORES: Any = {"labels": False, "adds_up": False, "needs": ("score",)}
 
 
 class _Top:
-    """The scores of the top `k` by how far they are below the greatest, so that neither their size
-    nor one mask takes digits.
+    """The scores of the top `k` by how far they are below the greatest.
+
+    So neither their size nor one mask takes digits.
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [3.0, 1.0]})
-    >>> df.rank.evaluate("nqc")["nqc"].item()                                         # deviation 1, mean 2
+    >>> df.rank.evaluate("nqc")["nqc"].item()  # deviation 1, mean 2
     0.5
     """
     top = _Top(r, k)
@@ -147,7 +148,7 @@ def wig(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [3.0, 1.0]})
-    >>> df.rank.evaluate("wig@1")["wig@1"].item()                                     # 3 less the mean, 2
+    >>> df.rank.evaluate("wig@1")["wig@1"].item()  # 3 less the mean, 2
     1.0
     """
     top = _Top(r, k)
@@ -188,7 +189,7 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), "score": [3.0, 1.0, 1.0]})
-    >>> df.rank.evaluate("sigma_max")["sigma_max"].item()                             # of 3 and 1
+    >>> df.rank.evaluate("sigma_max")["sigma_max"].item()  # of 3 and 1
     1.0
     """
     r.need_every_rank()

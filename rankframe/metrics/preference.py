@@ -51,8 +51,12 @@ def compatibility(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.compatibility(p=0.5)["compatibility(p=0.5)"].item(), 4)       # 1/4 + 1/12 + ... over 1 + 1/4 + 1/12 + ...
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.compatibility(p=0.5)["compatibility(p=0.5)"].item(), 4
+    ... )  # 1/4 + 1/12 + ... over 1 + 1/4 + 1/12 + ...
     0.2787
     """
     # A document that is in both from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...

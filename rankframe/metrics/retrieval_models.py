@@ -42,8 +42,15 @@ def hole(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": list("abc"), "score": [2, 1, 1], "label": [None, 1, 1]})
-    >>> df.rank.on(items=["b", "c"]).evaluate("hole@2")["hole@2"].to_list()          # a of a and b; c alone
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 2],
+    ...         "doc_id": list("abc"),
+    ...         "score": [2, 1, 1],
+    ...         "label": [None, 1, 1],
+    ...     }
+    ... )
+    >>> df.rank.on(items=["b", "c"]).evaluate("hole@2")["hole@2"].to_list()  # a of a and b; c alone
     [0.5, 0.0]
     """
     n_unknown = r.total((~r.in_items).cast(pl.Float64), k)
@@ -77,8 +84,15 @@ def p_mrr(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [1, 4, 3, 2], "label": [1, 0, 0, 0],
-    ...     "without": [4, 3, 2, 1]})                                   # a falls from rank 1 to 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [1, 4, 3, 2],
+    ...         "label": [1, 0, 0, 0],
+    ...         "without": [4, 3, 2, 1],
+    ...     }
+    ... )  # a falls from rank 1 to 4
     >>> df.rank.on(base="without").evaluate("p_mrr")["p_mrr"].item()
     0.75
     """

@@ -74,8 +74,12 @@ def serendipity(
     --------
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3], "doc_id": ["a", "a", "b"]})
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "a"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> df.rank.on(interactions=train, items=4).serendipity()["serendipity"].item()   # b: 4/4 - 3/4, a: 3/4 - 4/4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["b", "a"], "score": [2.0, 1.0], "label": [1, 1]}
+    ... )
+    >>> df.rank.on(interactions=train, items=4).serendipity()[
+    ...     "serendipity"
+    ... ].item()  # b: 4/4 - 3/4, a: 3/4 - 4/4
     0.125
     """
     relevant = r.relevant if relevance else pl.lit(1.0)
@@ -149,7 +153,9 @@ def calibration(
     >>> items = pl.DataFrame({"doc_id": ["a", "b", "c", "d"], "genre": ["x", "y", "x", "y"]})
     >>> train = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["c", "d"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train, items=items, category="genre").metrics.calibration()["calibration"].item()
+    >>> df.rank.on(interactions=train, items=items, category="genre").metrics.calibration()[
+    ...     "calibration"
+    ... ].item()
     0.0
     """
     attention = r.weight_of_rank(weight)

@@ -12,16 +12,32 @@ from .gain import dcg
 from .order import average_precision, bpref
 
 __all__ = [
-    "bin_g", "g", "gm_bpref", "gm_map", "ideal_dcg", "ndcg_rel", "num_nonrel_judged_ret", "r_precision_multiple",
-    "rbp_resid", "relstring", "rndcg", "unjudged", "utility", "yaap",
-]  # fmt: skip
+    "bin_g",
+    "g",
+    "gm_bpref",
+    "gm_map",
+    "ideal_dcg",
+    "ndcg_rel",
+    "num_nonrel_judged_ret",
+    "r_precision_multiple",
+    "rbp_resid",
+    "relstring",
+    "rndcg",
+    "unjudged",
+    "utility",
+    "yaap",
+]
 
 SMALLEST = 1e-5
 """The least value that enters a geometric mean."""
 
 GEOMETRIC: Any = {
-    "bounds": (SMALLEST, 1), "summary": "geometric mean", "adds_up": False, "judging": "threshold", "gains_only": True
-}  # fmt: skip
+    "bounds": (SMALLEST, 1),
+    "summary": "geometric mean",
+    "adds_up": False,
+    "judging": "threshold",
+    "gains_only": True,
+}
 
 Utility: TypeAlias = Annotated[float, Range(least=-1e100, most=1e100)]
 
@@ -43,7 +59,14 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, None, 1]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [0, None, 1],
+    ...     }
+    ... )
     >>> df.rank.metrics.num_nonrel_judged_ret()["num_nonrel_judged_ret"].item()
     1.0
     """
@@ -81,7 +104,9 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [0, None]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [0, None]}
+    ... )
     >>> df.rank.evaluate("unj@5")["unj@5"].item()
     0.2
     """
@@ -111,8 +136,12 @@ def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)])
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.evaluate("Rprec_mult_0.50")["r_precision_multiple@0.5"].item()            # at rank floor(0.5 x 2 + 0.9) = 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> df.rank.evaluate("Rprec_mult_0.50")[
+    ...     "r_precision_multiple@0.5"
+    ... ].item()  # at rank floor(0.5 x 2 + 0.9) = 1
     1.0
     """
     rank = (multiple * r.n_relevant + 0.9).floor()
@@ -164,7 +193,9 @@ def utility(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
     >>> found = df.rank.evaluate("utility", "utility.2,-1,0,0")
     >>> found["utility"].item(), found["utility(relevant_retrieved=2)"].item()
     (1.0, 3.0)
@@ -195,8 +226,10 @@ def yaap(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> round(df.rank.metrics.yaap()["yaap"].item(), 4)                       # ln(2 / 1)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]}
+    ... )
+    >>> round(df.rank.metrics.yaap()["yaap"].item(), 4)  # ln(2 / 1)
     0.6931
     """
     s = r.total(r.hits_at_relevant, over=r.rank)
@@ -228,8 +261,10 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, None]})
-    >>> df.rank.metrics.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()                       # 1/4 at rank 2, 1/4 below
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, None]}
+    ... )
+    >>> df.rank.metrics.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()  # 1/4 at rank 2, 1/4 below
     0.5
     """
     r.need_every_rank()
@@ -260,8 +295,10 @@ def gm_map(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1], "label": [1, 0]})
-    >>> round(df.rank.mean("gm_map")["gm_map"].item(), 6)      # the root of 1 x 0.00001
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1], "label": [1, 0]}
+    ... )
+    >>> round(df.rank.mean("gm_map")["gm_map"].item(), 6)  # the root of 1 x 0.00001
     0.003162
     """
     value = average_precision(r).fill_nan(0.0)
@@ -316,7 +353,14 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, None, 12]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [1, None, 12],
+    ...     }
+    ... )
     >>> df.rank.metrics.relstring()["relstring"].item()
     '1->'
     """
@@ -361,8 +405,10 @@ def bin_g(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 1]})
-    >>> df.rank.metrics.bin_g()["bin_g"].item()                                # 1 / log2(2 + 2)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 1]}
+    ... )
+    >>> df.rank.metrics.bin_g()["bin_g"].item()  # 1 / log2(2 + 2)
     0.5
     """
     discounted = r.total(r.relevant, over=(2 + r.misses).log(2))
@@ -396,8 +442,10 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 2]})
-    >>> round(df.rank.metrics.g()["g"].item(), 4)                          # 1 / log2(2 + (2 + 1 + 1) - 2)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 2]}
+    ... )
+    >>> round(df.rank.metrics.g()["g"].item(), 4)  # 1 / log2(2 + (2 + 1 + 1) - 2)
     0.5
     """
     best = r.ideal(gain)
@@ -434,8 +482,12 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
-    >>> round(df.rank.metrics.ndcg_rel()["ndcg_rel"].item(), 4)                   # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.ndcg_rel()["ndcg_rel"].item(), 4
+    ... )  # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
     0.8066
     """
     ndcg, last = _down_the_ranks(r, gain)
@@ -472,8 +524,12 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 2]})
-    >>> round(df.rank.metrics.rndcg()["rndcg"].item(), 4)                      # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 2]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.rndcg()["rndcg"].item(), 4
+    ... )  # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
     0.6799
     """
     ndcg, last = _down_the_ranks(r, gain)
@@ -523,7 +579,9 @@ def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 3]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 3]}
+    ... )
     >>> df.rank.metrics.ideal_dcg()["ideal_dcg"].item()
     3.0
     """
