@@ -53,8 +53,7 @@ def lift(verb: Callable[..., Any]) -> Any:
     """A verb as a method: the same options, over the table of a ranker of any kind of frame; its
     frame is of that kind.
     """
-    declared = verb_of(verb)
-    VERBS.put(verb.__name__, declared)
+    VERBS.put(verb.__name__, declared := verb_of(verb))
 
     @wraps(verb)
     def call(owner: Verbs[Any], /, *args: Any, **options: Any) -> Any:
@@ -67,9 +66,8 @@ def lift(verb: Callable[..., Any]) -> Any:
 
 
 class OfRanker(Protocol[P, Found]):
-    """A metric of a ranker, as type checkers see it.
-
-    It takes the options of its formula, or several cutoffs.
+    """A metric of a ranker, as type checkers see it: the options of its formula, or several
+    cutoffs.
     """
 
     @overload
@@ -92,15 +90,16 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> MetricMe
         try:
             calls = calls_for(metric_of(formula), args, options)
         except InvalidOption as error:
-            on_ranker = partial(_called_on, ranker._root)
-            parts = [with_code(part, on_ranker) for part in error.parts]
-            raise InvalidOption(*parts) from None
+            raise InvalidOption(
+                *(with_code(part, partial(_called_on, ranker._root)) for part in error.parts)
+            ) from None
         return ranker._measure(*calls)
 
     returns = annotation_of("return", "R", call)
-    signature = inspect.signature(formula).replace(return_annotation=returns)
     call.__annotations__ = {**formula.__annotations__, "return": returns}
-    vars(call).update(formula=formula, __signature__=signature)
+    vars(call).update(
+        formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns)
+    )
     return cast("MetricMethod[P]", Lifted(call, returns))
 
 
