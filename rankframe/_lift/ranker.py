@@ -592,9 +592,8 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     def _measure(self, *calls: Call) -> R:
         use_polars()
-        call = call_of_verb(verbs.evaluate, *calls)
-        values: R = self._run(call)
-        return values
+        found: R = self._run(call_of_verb(verbs.evaluate, *calls))
+        return found
 
     @property
     def _kind(self) -> type[R]:
