@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -259,13 +258,12 @@ def overlaps_of_ties(rows: pl.Series, figure: str, tied: str, p: float) -> pl.Se
     ends = every.select(pl.exclude("row", "query").cast(pl.Float64)).to_numpy()
     overlaps = np.full(len(rows), np.nan)
     for of_query in _places_by_query(every):
-        of_ties = _TiedRankings.from_ends(ends[of_query], tied)
-        if of_ties.l:
-            overlaps[row[of_query]] = of_ties.overlap(figure, p)
+        rankings = _TiedRankings(ends[of_query], tied)
+        if rankings.l:
+            overlaps[row[of_query]] = rankings.overlap(figure, p)
     return pl.Series(rows.name, overlaps, nan_to_null=True)
 
 
-@dataclass
 class _TiedRankings:
     """Two rankings of a query at each depth d from 1 to l, in the symbols of the paper.
 
@@ -284,30 +282,20 @@ class _TiedRankings:
         first first, at the depths below s.
     """
 
-    s: int
-    l: int  # noqa: E741 - as in the paper
-    depth: Integers
-    common: Floats
-    over: NDArray[Any]
-    below_shorter: Floats
-
-    @classmethod
-    def from_ends(cls, ends: Floats, tied: str) -> _TiedRankings:
-        """The rankings of documents with the first and the last rank in one, and in the other."""
+    def __init__(self, ends: Floats, tied: str) -> None:
         lengths = (~np.isnan(ends[:, ::2])).sum(axis=0)
         order = np.argsort(lengths, kind="stable")  # the shorter ranking first
-        s, l = lengths[order].tolist()  # noqa: E741
+        self.s, self.l = lengths[order].tolist()
         sides = ends.reshape(-1, 2, 2)[:, order]
         first, last = sides.transpose(2, 1, 0)[..., None]
-        depth = np.arange(1, l + 1)
+        self.depth = np.arange(1, self.l + 1)
         size = 1 if tied == "w" else last - first + 1
-        share = np.nan_to_num(np.clip((depth - first + 1) / size, 0, 1))
+        share = np.nan_to_num(np.clip((self.depth - first + 1) / size, 0, 1))
+        self.common: Floats = share.prod(axis=0).sum(axis=0)
+        self.over = _divisors(share, self.depth, self.s, tied)
         only_longer = np.flatnonzero(np.isnan(first[0]) & ~np.isnan(first[1]))
         by_rank = np.argsort(first[1, only_longer, 0], kind="stable")
-        below_shorter = share[1, only_longer[by_rank], s:]
-        common = share.prod(axis=0).sum(axis=0)
-        over = _divisors(share, depth, s, tied)
-        return cls(s, l, depth, common, over, below_shorter)
+        self.below_shorter = share[1, only_longer[by_rank], self.s :]
 
     def overlap(self, figure: str, p: float) -> float:
         """The overlap, from 0 to 1: the least, the extrapolated or the greatest."""
@@ -318,12 +306,12 @@ class _TiedRankings:
             beyond = common[-1] * (everywhere - (weight / self.depth).sum())
         elif figure == "ext":
             at_s = common[self.s - 1] / self.over[self.s - 1] if self.s else 0.0
+            beyond = (common[-1] + (self.l - self.s) * at_s) / self.l * p**self.l
             common[self.s :] += self._extrapolated(at_s)
-            beyond = (self.common[-1] + (self.l - self.s) * at_s) / self.l * p**self.l
         else:  # the shorter ranking goes on with what the longer one has already shown
+            beyond = self._greatest_beyond(p)
             further = self.below_shorter[: self.l - self.s]
             common[self.s :] += np.triu(further).sum(axis=0)
-            beyond = self._greatest_beyond(p)
         value = (common / self.over * weight).sum() + beyond
         return float(min(max(value, 0.0), 1.0))
 
