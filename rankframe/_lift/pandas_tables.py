@@ -198,19 +198,20 @@ class OnPandas:
         Frames with query columns are indexed by the query.
         """
         of_query = self.call.runs.queries(self.setup)
-        return self._given(lambda frame: _indexed(frame, of_query, self.source))
+        return self._given(self.call, lambda frame: _indexed(frame, of_query, self.source))
 
     def table(self) -> pd.DataFrame:
         """A separate table, with its rows numbered."""
-        source = self.source
-        self.call = _with_polars(self.call, self.setup)
-        numbered: pd.DataFrame = self._given(lambda x: pd.DataFrame(source.in_own_types(x)))
+        call = _with_polars(self.call, self.setup)
+        numbered: pd.DataFrame = self._given(
+            call, lambda frame: pd.DataFrame(self.source.in_own_types(frame))
+        )
         return numbered
 
-    def _given(self, give: Callable[[pl.DataFrame], pd.DataFrame]) -> Any:
+    def _given(self, call: VerbCall, give: Callable[[pl.DataFrame], pd.DataFrame]) -> Any:
         """The result of a verb that gives frames by itself."""
         table = Table(self.source.polars, self.setup, spelling=spelled, give=give)
-        return on_rows(self.call, table)
+        return on_rows(call, table)
 
     def per_row(self) -> pd.DataFrame:
         """The caller's rows and index, and further columns."""
@@ -221,9 +222,8 @@ class OnPandas:
 
     def subset(self) -> pd.DataFrame:
         """Some of the caller's rows, with their index."""
-        source = self.source
         call = _with_polars(self.call, self.setup)
-        table: Table[Any] = Table(source.with_row(ROW), self.setup)
+        table: Table[Any] = Table(self.source.with_row(ROW), self.setup)
         rows: pl.DataFrame = on_rows(call, table)
         return self.frame.iloc[rows[ROW].to_numpy()].copy()
 
