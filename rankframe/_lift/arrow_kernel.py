@@ -4,7 +4,7 @@ of a table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -82,7 +82,9 @@ def arrow_kernel(
     --------
     >>> import pyarrow as pa, rankframe as rf
     >>> kernel = rf.arrow_kernel("rr", relevant=2)
-    >>> part = pa.table({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> part = pa.table(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
     >>> kernel(part).to_pylist()
     [{'query_id': 1, 'rr': 0.5}]
     >>> kernel.schema(part.schema).names
@@ -91,10 +93,8 @@ def arrow_kernel(
     setup = bound(options, arrow_kernel)
     fusing = None if fusion is None else _fusing(setup, fusion, runs, run)
     if fusion is None and (runs is not None or run is not None):
-        raise InvalidOption(
-            "runs are named to be fused, and no method is; say which, as in "
-            "arrow_kernel(fusion='rrf')"
-        )
+        says = "runs are named to be fused, and no method is; say which, as in "
+        raise InvalidOption(f"{says}arrow_kernel(fusion='rrf')")
     return kernel_of(setup, metrics, largest_label, fusing)
 
 
@@ -105,19 +105,20 @@ def _fusing(
     method: Call | FittedFusion[object]
     names = Runs.of(runs, None).scores
     if isinstance(fusion, FittedFusion):
-        method, run = fusion, run if names or run is not None else fusion.where.column
+        method = fusion
+        if not names and run is None:
+            run = fusion.where.column
         names = tuple(fusion.matched(names))
     else:
         method = fusion_of(fusion)
     if not names:
         says = "a fusion needs the runs of the whole table: their columns of scores, as "
+        columns = option(runs=["bm25", "dense"])
         as_column = option(run="system"), ", their names in that column"
-        raise InvalidOption(says, option(runs=["bm25", "dense"]), ", or, beside ", *as_column)
+        raise InvalidOption(says, columns, ", or, beside ", *as_column)
     chosen = Runs(names) if run is None else Runs.of(None, run)
-    call = VerbCall(
-        verb_of(fuse),
-        {**call_of_verb(fuse, fusion, run="").arguments, "method": method, "runs": chosen},
-    )
+    arguments = call_of_verb(fuse, fusion, run="").arguments
+    call = VerbCall(verb_of(fuse), {**arguments, "method": method, "runs": chosen})
     return OnQueries(call, setup, Whole({}, None if run is None else names))
 
 
@@ -125,16 +126,14 @@ def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup
     """The setup of a caller's options, as `on` sets it."""
     from .ranker import MetricRanker  # imported late, as workers need no ranker
 
-    named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
-    own = [
-        x.replace(default=...) if x.default is x.empty else x for x in named
-    ]  # the caller has given them
+    of_caller = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    # the caller has given those without a default
+    given = [x.replace(default=...) if x.default is x.empty else x for x in of_caller]
+    names = {x.name for x in of_caller}
+    _, *of_on = signature(MetricRanker.on).parameters.values()
+    others = [x for x in of_on if x.name not in names]
     unknown = {name: x for name, x in options.items() if name not in OPTIONS}
-    taken = {x.name for x in own}
-    others = [
-        x for x in [*signature(MetricRanker.on).parameters.values()][1:] if x.name not in taken
-    ]
-    bind(caller.__name__, Signature([*own, *others]), (), unknown)
+    bind(caller.__name__, Signature([*given, *others]), (), unknown)
     return Setup().on(**options)
 
 
@@ -175,18 +174,21 @@ class ArrowKernel:
     __name__: ClassVar[str] = "arrow_kernel"  # Ray reads it
 
     def __call__(self, table: object) -> pa.Table:
-        """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule
-        interface.
+        """The values of the queries of a PyArrow table.
+
+        Anything with the Arrow PyCapsule interface will do.
+
+        Anything with the Arrow PyCapsule interface will do.
         """
         use_polars()
-        read_in = as_table(table)
-        return self._result(read(read_in, self.needed(read_in.column_names)), read_in.schema)
+        arrow = as_table(table)
+        names = self.needed(arrow.column_names)
+        return self._result(read(arrow, names), arrow.schema)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
-        """The schema of the result for tables with the schema `given`, whose columns are
-        checked.
-        """
-        return self._result(seen(given, self.needed(given.names)), given).schema
+        """The schema of the result for tables of a schema, whose columns are checked."""
+        names = self.needed(given.names)
+        return self._result(seen(given, names), given).schema
 
     def _result(self, frame: pl.DataFrame, given: pa.Schema) -> pa.Table:
         setup = self.setup
@@ -194,21 +196,21 @@ class ArrowKernel:
             self._refuse_unknown_runs(frame, self.fusing)
             frame = self.fusing(frame)
             if not self.requests:
-                types = {
-                    name: given.field(name).type
-                    for name in self.fusing.kept
-                    if name in frame.columns
-                }
-                return as_arrow(frame, types)
-            setup = self.fusing.call.runs.queries(setup).changed(score=SCORE, ascending=False)
+                names = [name for name in self.fusing.kept if name in frame.columns]
+                return as_arrow(frame, _types(given, names))
+            of_query = self.fusing.call.runs.queries(setup)
+            setup = of_query.changed(score=SCORE, ascending=False)
         self.refuse_unknown_top(frame.schema)
-        labels = {} if self.largest_label is None else {setup.roles.score: self.largest_label}
+        labels = {}
+        if self.largest_label is not None:
+            labels[setup.roles.score] = self.largest_label
         values = self._evaluating.on(in_memory(frame, setup, Whole(labels)))
-        return as_arrow(values, {name: given.field(name).type for name in setup.roles.query})
+        return as_arrow(values, _types(given, setup.roles.query))
 
     def _refuse_unknown_runs(self, frame: pl.DataFrame, fusing: OnQueries) -> None:
         """Refuse a run that is not among the named runs of the whole table."""
-        known, runs = fusing.whole.runs, fusing.call.runs
+        known = fusing.whole.runs
+        runs = fusing.call.runs
         if known is None or runs.column not in frame.columns:
             return
         unknown = [name for name in runs.names(frame) if name not in known]
@@ -223,28 +225,29 @@ class ArrowKernel:
     def needed(self, names: Sequence[str]) -> list[str]:
         """The columns that the metrics, or the fusion before them, read, in the table's order."""
         if self.fusing is not None:
-            read = self.fusing.call.columns(self.fusing.setup)
-            return [name for name in names if name in read]
-        if self._evaluating.reads_any:
+            needed = self.fusing.call.columns(self.fusing.setup)
+        elif self._evaluating.reads_any:
             return list(names)  # a selector may mean any of them
-        needed = self._evaluating.columns(self.setup)
+        else:
+            needed = self._evaluating.columns(self.setup)
         return [name for name in names if name in needed]
 
     def needs_largest_label(self, schema: pl.Schema) -> bool:
         """Whether a metric needs the largest label of the whole table, and it was not given."""
-        return self.largest_label is None and needs_largest_label(
-            self.setup, schema, self._evaluating.calls
-        )
+        if self.largest_label is not None:
+            return False
+        return needs_largest_label(self.setup, schema, self._evaluating.calls)
 
     def refuse_unknown_top(self, schema: pl.Schema) -> None:
         """Refuse to use the largest label of a part as that of the table."""
-        if self.needs_largest_label(schema):
-            raise InvalidOption(
-                "a metric needs the largest label of the whole table, of which this is a "
-                "part; pass it, as in "
-                f"arrow_kernel({self._evaluating.calls[0].text!r}, largest_label=4), or set "
-                "the metric's max_label"
-            )
+        if not self.needs_largest_label(schema):
+            return
+        first = self._evaluating.calls[0].text
+        raise InvalidOption(
+            "a metric needs the largest label of the whole table, of which this is a "
+            f"part; pass it, as in arrow_kernel({first!r}, largest_label=4), or set "
+            "the metric's max_label"
+        )
 
 
 def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
@@ -256,11 +259,10 @@ def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
 
 def seen(given: pa.Schema, names: Sequence[str]) -> pl.DataFrame:
     """An empty frame with all columns of a schema; columns that are not named have type Null."""
-    found = read(given.empty_table(), names)
+    known = read(given.empty_table(), names)
     nothing = pl.Series([], dtype=pl.Null)
-    return pl.DataFrame(
-        {name: found[name] if name in found.columns else nothing for name in given.names}
-    )
+    columns = {name: known[name] if name in known.columns else nothing for name in given.names}
+    return pl.DataFrame(columns)
 
 
 def as_table(given: object) -> pa.Table:
@@ -271,14 +273,13 @@ def as_table(given: object) -> pa.Table:
         return given
     if isinstance(given, pl.DataFrame):
         return given.to_arrow()
-    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, (pl.Series, pa.ChunkedArray)):
+    is_column = isinstance(given, (pl.Series, pa.ChunkedArray))
+    if hasattr(given, "__arrow_c_stream__") and not is_column:
         return pa.table(given)
-    way = (
-        "collect it"
-        if isinstance(given, pl.LazyFrame)
-        else "give a pyarrow.Table, or what has __arrow_c_stream__"
-    )
-    raise InvalidData(f"{type(given).__name__} is no Arrow table; {way}")
+    advice = "give a pyarrow.Table, or what has __arrow_c_stream__"
+    if isinstance(given, pl.LazyFrame):
+        advice = "collect it"
+    raise InvalidData(f"{type(given).__name__} is no Arrow table; {advice}")
 
 
 def as_arrow(result: pl.DataFrame, types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -286,7 +287,14 @@ def as_arrow(result: pl.DataFrame, types: Mapping[str, pa.DataType]) -> pa.Table
     import pyarrow as pa
 
     table = result.to_arrow(compat_level=pl.CompatLevel.oldest())
-    plain = {name: x.value_type if pa.types.is_dictionary(x) else x for name, x in types.items()}
-    return table.cast(
-        pa.schema([pa.field(x.name, plain.get(x.name, x.type)) for x in table.schema])
-    )
+    fields = []
+    for field in table.schema:
+        kind = types.get(field.name, field.type)
+        is_coded = field.name in types and pa.types.is_dictionary(kind)
+        fields.append(pa.field(field.name, kind.value_type if is_coded else kind))
+    return table.cast(pa.schema(fields))
+
+
+def _types(schema: pa.Schema, names: Iterable[str]) -> dict[str, pa.DataType]:
+    """The types of some columns of a schema."""
+    return {name: schema.field(name).type for name in names}

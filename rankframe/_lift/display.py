@@ -33,17 +33,18 @@ class Shown:
     def text(self) -> str:
         """The facts as lines of text."""
         width = max(len(name) for name, _ in self.facts)
-        return "\n".join([self.title, *(f"  {name:<{width}}  {fact}" for name, fact in self.facts)])
+        lines = [f"  {name:<{width}}  {fact}" for name, fact in self.facts]
+        return "\n".join([self.title, *lines])
 
     def html(self) -> str:
         """The facts as HTML, in the colours of the page."""
         cell = "text-align: left; vertical-align: top; background: none"
-        rows = "".join(
-            f'<tr style="background: none"><th style="{cell}; white-space: '
-            f'nowrap">{escape(name)}</th><td style="{cell}">{escape(fact)}</td></tr>\n'
-            for name, fact in self.facts
-        )
-        return f"<div>{escape(self.title)}\n<table>\n{rows}</table></div>"
+        rows = []
+        for name, fact in self.facts:
+            head = f'<th style="{cell}; white-space: nowrap">{escape(name)}</th>'
+            value = f'<td style="{cell}">{escape(fact)}</td>'
+            rows.append(f'<tr style="background: none">{head}{value}</tr>\n')
+        return f"<div>{escape(self.title)}\n<table>\n{''.join(rows)}</table></div>"
 
 
 def shown_of(
@@ -53,58 +54,73 @@ def shown_of(
     methods: Sequence[tuple[str, str]],
     levels: Sequence[str] = (),
 ) -> Shown:
-    """The display of a ranker; `columns` are its table's, None without a table or if they are not
-    known.
+    """The display of a ranker.
+
+    `columns` are its table's, None without a table or if they are not known.
 
     `levels` are the `columns` that are index levels.
     """
+    facts = _facts_of_roles(setup, columns)
+    others = [name for name in columns or () if name not in setup.roles.names]
+    other_columns = [name for name in others if name not in levels]
+    other_levels = [name for name in others if name in levels]
+    for kind, names in (("other columns", other_columns), ("other levels", other_levels)):
+        if names:
+            n_more = len(names) - FEW
+            more = f" and {n_more} more" if n_more > 0 else ""
+            facts.append((kind, _listed(names[:FEW]) + more))
+    changed = _changed(setup)
+    policies = {name: value for name, value in changed.items() if name not in ROLES}
+    in_code = visible(str(option(**policies))) if policies else "the defaults"
+    return Shown(title, [*facts, ("policies", in_code), *methods])
+
+
+def _facts_of_roles(setup: Setup, columns: Sequence[str] | None) -> list[tuple[str, str]]:
+    """The columns of each role, and which of them the table lacks."""
     roles = {name: getattr(setup.roles, name) for name in ROLES}
     roles["doc"] = setup.roles.doc_name if columns is None else setup.roles.doc_in(columns)
     facts = []
     for role, column in roles.items():
-        names = column if isinstance(column, tuple) else () if column is None else (column,)
+        names = () if column is None else column
+        if isinstance(names, str):
+            names = (names,)
+        if not names and role != "doc":
+            continue
+        shown = _listed(names) or "none"
         lacking = [name for name in names if columns is not None and name not in columns]
-        if names or role == "doc":
-            missing = (
-                f" (not in the table: {_listed(lacking)})"
-                if len(names) > 1
-                else " (not in the table)"
-            )
-            facts.append((role, (_listed(names) or "none") + missing * bool(lacking)))
-    others = [name for name in columns or () if name not in setup.roles.names]
-    kinds: dict[str, list[str]] = {"other columns": [], "other levels": []}
-    for name in others:
-        kinds["other levels" if name in levels else "other columns"].append(name)
-    for kind, there in kinds.items():
-        if there:
-            more = f" and {len(there) - FEW} more" if len(there) > FEW else ""
-            facts.append((kind, _listed(there[:FEW]) + more))
-    policies = {name: value for name, value in _changed(setup).items() if name not in ROLES}
-    facts.append(("policies", visible(str(option(**policies))) if policies else "the defaults"))
-    return Shown(title, [*facts, *methods])
+        if lacking:
+            which = f": {_listed(lacking)}" if len(names) > 1 else ""
+            shown += f" (not in the table{which})"
+        facts.append((role, shown))
+    return facts
 
 
 def spelled(ranker: str, setup: Setup) -> str:
     """A ranker with its options in Python."""
     given = _changed(setup)
-    return visible(f"{ranker}.on({option(**given)})") if given else ranker
+    if not given:
+        return ranker
+    return visible(f"{ranker}.on({option(**given)})")
 
 
 def _changed(setup: Setup) -> dict[str, object]:
     """The options of `on` that differ from their defaults."""
-    convention = {} if setup.convention is None else {"convention": setup.convention}
     changed: dict[str, object] = {}
     for part, names in PARTS.items():
-        mine, usual = getattr(setup, part), getattr(Setup(), part)
-        changed |= {
-            name: getattr(mine, name)
-            for name in names
-            if getattr(mine, name) != getattr(usual, name)
-        }
+        mine = getattr(setup, part)
+        usual = getattr(Setup(), part)
+        for name in names:
+            value = getattr(mine, name)
+            if value != getattr(usual, name):
+                changed[name] = value
     query = changed.get("query")
     if isinstance(query, tuple):
         changed["query"] = query[0] if len(query) == 1 else list(query)
-    return changed | convention | ({"names": FLAT} if setup.flat else {})
+    if setup.convention is not None:
+        changed["convention"] = setup.convention
+    if setup.flat:
+        changed["names"] = FLAT
+    return changed
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -131,84 +147,112 @@ EXAMPLE = """\
 
 OF_EXPRESSIONS = """\
 >>> import polars as pl, rankframe as rf
->>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+>>> df = pl.DataFrame(
+...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+... )
 >>> df.group_by("query_id").agg(rf.expr.reciprocal_rank())["rr"].to_list()
 [0.5]"""
 
 
 class Help:
-    """The ``__doc__`` of a class of rankers: of the class its own text, of a ranker the page of
-    what it can do.
+    """The ``__doc__`` of a class of rankers.
+
+    Of the class it is its own text, of a ranker the page of what it can do.
     """
 
     def __init__(self, text: str | None, page: Callable[[Any, str], str] | None = None) -> None:
-        self.text, self.page = text, page or page_of_ranker
+        self.text = text
+        self.page = page or page_of_ranker
 
     def __get__(self, owned: Any, owner: type) -> str | None:
-        return self.text if owned is None else self.page(owned, inspect.cleandoc(self.text or ""))
+        if owned is None:
+            return self.text
+        return self.page(owned, inspect.cleandoc(self.text or ""))
 
 
 def page_of_topic(topic: object, about: str) -> str:
     """The help of the methods that stand under a name of their own: a line for each."""
-    return f"{about}\n\n{_a_line_each({name: getattr(topic, name) for name in topic.__dir__()})}"
+    methods = {name: getattr(topic, name) for name in topic.__dir__()}
+    return f"{about}\n\n{_a_line_each(methods)}"
 
 
 def page_of_ranker(ranker: Any, about: str) -> str:
     """The help of a ranker; `about` describes its class."""
     paragraph, *_ = about.split("\n\nExamples\n")
-    methods = [
-        (name, x)
-        for kind in type(ranker).__mro__
-        for name, x in vars(kind).items()
-        if not name.startswith("_")
-    ]
-    verbs = {
-        name: x for name, x in methods if isinstance(x, (Lifted, property)) and not _is_formula(x)
-    }
+    verbs = _verbs_of(type(ranker))
     of_frame = len(verbs) > 1
-    prefix, example = ("df.rank", EXAMPLE) if of_frame else ("rf.expr", OF_EXPRESSIONS)
-    of_table = "df.rank.metrics.nerr8(k=10) and, if many type it, df.rank.ndcg(k=10)"
-    methods_of = of_table if of_frame else "rf.expr.ndcg(k=10)"
+    prefix = "df.rank" if of_frame else "rf.expr"
+    example = EXAMPLE if of_frame else OF_EXPRESSIONS
     for polars, own in ranker._examples:
         example = example.replace(polars, own)
-    of_families = families(METRICS.values()).items()
-    families_of = [
-        f"{name}\n{_in_lines(x.formula.__name__ for x in found)}"
-        for (name, _), found in of_families
-    ]
-    of_parts = {title: PARTS[part] for part, title in WHAT.items()}
-    others = [name for name in OPTIONS if not any(name in names for names in PARTS.values())]
-    of_parts["Several of these at once"] = tuple(others)
-    options = [f"{title}\n{_in_lines(names)}" for title, names in of_parts.items()]
-    of_metrics = (
-        f'A method each, as {methods_of}; in texts, as "ndcg@10", a metric may have a shorter name.'
-    )
-    of_on = (
-        f'{prefix}.on(...) gives the same ranker with other ones, as {prefix}.on(query="qid", '
-        'ties="order"):'
-    )
-    parts = {"Verbs": _a_line_each(verbs), "Metrics": "\n".join([of_metrics, "", *families_of])}
-    parts |= {"Columns and policies": "\n".join([of_on, "", *options]), "Examples": example}
-    sections = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in parts.items()]
     more = (
         "The rows of a query are its ranking, by falling score; their labels tell which "
-        "documents are relevant. Nothing is "
-        "computed before a method is called. Each method has a help of its own, as "
-        f"help({prefix}.ndcg)."
+        "documents are relevant. Nothing is computed before a method is called. Each method "
+        f"has a help of its own, as help({prefix}.ndcg)."
     )
-    return "\n\n".join(filter(None, [paragraph, fill(more, WIDTH), *sections, ranker._own_help]))
+    sections = [
+        _section("Verbs", _a_line_each(verbs)),
+        _section("Metrics", _help_of_metrics(of_frame)),
+        _section("Columns and policies", _help_of_options(prefix)),
+        _section("Examples", example),
+    ]
+    parts = [paragraph, fill(more, WIDTH), *sections, ranker._own_help]
+    return "\n\n".join(filter(None, parts))
+
+
+def _verbs_of(ranker: type) -> dict[str, object]:
+    """The methods and properties of a class of rankers that are no metrics."""
+    verbs: dict[str, object] = {}
+    for kind in ranker.__mro__:
+        for name, x in vars(kind).items():
+            is_public = not name.startswith("_")
+            if is_public and isinstance(x, (Lifted, property)) and not _is_formula(x):
+                verbs[name] = x
+    return verbs
+
+
+def _section(title: str, text: str) -> str:
+    return f"{title}\n{'-' * len(title)}\n{text}"
+
+
+def _help_of_metrics(of_frame: bool) -> str:
+    """The names of all metrics, by family."""
+    methods = "rf.expr.ndcg(k=10)"
+    if of_frame:
+        methods = "df.rank.metrics.nerr8(k=10) and, if many type it, df.rank.ndcg(k=10)"
+    says = f'A method each, as {methods}; in texts, as "ndcg@10", a metric may have a shorter name.'
+    lines = [says, ""]
+    for (name, _), found in families(METRICS.values()).items():
+        formulas = [x.formula.__name__ for x in found]
+        lines.append(f"{name}\n{_in_lines(formulas)}")
+    return "\n".join(lines)
+
+
+def _help_of_options(prefix: str) -> str:
+    """The names of all options of `on`, by what they are."""
+    on = f'{prefix}.on(query="qid", ties="order"):'
+    lines = [f"{prefix}.on(...) gives the same ranker with other ones, as {on}", ""]
+    for part, title in WHAT.items():
+        lines.append(f"{title}\n{_in_lines(PARTS[part])}")
+    of_parts = {name for names in PARTS.values() for name in names}
+    others = [name for name in OPTIONS if name not in of_parts]
+    lines.append(f"Several of these at once\n{_in_lines(others)}")
+    return "\n".join(lines)
 
 
 def families(metrics: Iterable[Metric]) -> Mapping[tuple[str, str], list[Metric]]:
-    """The metrics by family: the name and the description of each, from the first line of the
-    module of its formulas.
+    """The metrics by family: its name and its description.
+
+    Both are in the first line of the module of its formulas.
     """
-    found: dict[tuple[str, str], list[Metric]] = {}
+    by_family: dict[tuple[str, str], list[Metric]] = {}
     for metric in metrics:
-        text = inspect.getdoc(sys.modules[metric.formula.__module__]) or ""
-        family, _, about = text.partition("\n")[0].partition(": ")
-        found.setdefault((family, about) if metric.own else ("Your own", ""), []).append(metric)
-    return found
+        module = sys.modules[metric.formula.__module__]
+        first_line = (inspect.getdoc(module) or "").partition("\n")[0]
+        family, _, about = first_line.partition(": ")
+        key = (family, about) if metric.own else ("Your own", "")
+        by_family.setdefault(key, []).append(metric)
+    return by_family
 
 
 def _is_formula(method: object) -> bool:
@@ -217,7 +261,8 @@ def _is_formula(method: object) -> bool:
 
 def _a_line_each(methods: Mapping[str, object]) -> str:
     width = max(map(len, methods)) + 2
-    return "\n".join(f"{name:<{width}}{_first_line(x)}" for name, x in methods.items())
+    lines = [f"{name:<{width}}{_first_line(x)}" for name, x in methods.items()]
+    return "\n".join(lines)
 
 
 def _first_line(method: object) -> str:
@@ -227,4 +272,5 @@ def _first_line(method: object) -> str:
 
 
 def _in_lines(names: Iterable[str]) -> str:
-    return indent(fill(", ".join(names), WIDTH - 4, break_on_hyphens=False), " " * 4)
+    lines = fill(", ".join(names), WIDTH - 4, break_on_hyphens=False)
+    return indent(lines, " " * 4)

@@ -42,8 +42,9 @@ class Work(Protocol):
     @property
     @abstractmethod
     def kept(self) -> Mapping[str, str]:
-        """The result's columns taken from the first table, by their names there; they keep their
-        types.
+        """The result's columns taken from the first table, by their names there.
+
+        They keep their types.
         """
 
 
@@ -64,8 +65,8 @@ class PolarsFrames:
 
     def run(self, call: VerbCall, frame: pl.DataFrame, setup: Setup, whole: Whole) -> pl.DataFrame:
         """Run the verb."""
-        found: pl.DataFrame = call.on(in_memory(frame, setup, whole))
-        return found
+        result: pl.DataFrame = call.on(in_memory(frame, setup, whole))
+        return result
 
     def for_each(
         self, runs: pl.DataFrame, qrels: pl.DataFrame, frame: pl.DataFrame
@@ -102,21 +103,24 @@ class OnQueries:
     def on(self, kind: Frames[F], frame: F, *others: F) -> F:
         """The result for frames of a kind; a join takes a second one."""
         if self.judging is not None:
-            frame, others = self.judging.on(kind, frame, *others), ()
+            frame = self.judging.on(kind, frame, *others)
+            others = ()
         call = self.call
-        for other in others:
-            call = call.changed(
-                qrels=other if self.runs is None else kind.for_each(self.runs, other, frame)
-            )
+        for qrels in others:
+            if self.runs is not None:
+                qrels = kind.for_each(self.runs, qrels, frame)
+            call = call.changed(qrels=qrels)
         return kind.run(call, frame, self.setup, self.whole)
 
     @property
     def kept(self) -> Mapping[str, str]:
         """The query columns of a per-query result; of new rows, also document and label."""
-        roles, gives = self.setup.roles, self.call.verb.gives
-        names = {"query": roles.query, "list": (*roles.query, roles.doc_name, roles.label)}.get(
-            gives, ()
-        )
+        roles = self.setup.roles
+        gives = self.call.verb.gives
+        if gives not in ("query", "list"):
+            return {}
+        of_list = (roles.doc_name, roles.label) if gives == "list" else ()
+        names = (*roles.query, *of_list)
         return {name: name for name in names if name is not None}
 
 
@@ -142,7 +146,8 @@ class OnPart:
     judging: OnQueries | None = None
 
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-        return self.work(Table(_joined(self.judging, frame, *others), self.setup, self.whole))
+        rows = _joined(self.judging, frame, *others)
+        return self.work(Table(rows, self.setup, self.whole))
 
     @property
     def kept(self) -> Mapping[str, str]:
@@ -157,7 +162,8 @@ class RowsOf:
     queries: pl.DataFrame
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        rows, names = part.rows, self.queries.columns
+        rows = part.rows
+        names = self.queries.columns
         queries = self.queries.cast({name: rows.schema[name] for name in names})
         return rows.join(queries, on=names, how="semi", nulls_equal=True, maintain_order="left")
 
@@ -195,8 +201,9 @@ class Merged:
 
 @dataclass(frozen=True)
 class LargestLabel:
-    """The largest label of a part: of its rows, or of the documents that count in a ranking of
-    whole queries.
+    """The largest label of a part.
+
+    It is that of its rows, or of the documents that count in a ranking of whole queries.
     """
 
     setup: Setup
@@ -206,10 +213,12 @@ class LargestLabel:
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
         label = pl.col(self.setup.roles.label)
         if self.ranked:
-            frame = measure(_joined(self.judging, frame, *others), self.setup, LARGEST)
+            rows = _joined(self.judging, frame, *others)
+            frame = measure(rows, self.setup, LARGEST)
             label = pl.col(LARGEST.text)
         label = label.cast(pl.Float64)
-        return frame.select(label.filter(label.is_finite()).max().alias("largest_label"))
+        largest = label.filter(label.is_finite()).max()
+        return frame.select(largest.alias("largest_label"))
 
     @property
     def kept(self) -> Mapping[str, str]:
@@ -257,8 +266,9 @@ class Engine(Protocol[T]):
 
     @abstractmethod
     def schema(self, table: T, read: Collection[str] | None) -> pl.DataFrame:
-        """An empty frame with the table's columns; columns that are not read may have any type.
-        ``None`` reads all.
+        """An empty frame with the table's columns.
+
+        Columns that are not read may have any type; ``None`` reads all.
         """
 
     @abstractmethod
@@ -300,11 +310,13 @@ class PartsOfEngine(Generic[T]):
     def each(self, work: OfPart) -> pl.DataFrame:
         """The results of the function of each part."""
         on_part = OnPart(work, self.setup, self.whole, self.judging)
-        return self.engine.collect(self.engine.by_key(on_part, self.key, *self.sides))
+        results = self.engine.by_key(on_part, self.key, *self.sides)
+        return self.engine.collect(results)
 
     def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
         """The rows of the queries, collected."""
-        return Table(self.each(RowsOf(queries)), self.setup, self.whole)
+        rows = self.each(RowsOf(queries))
+        return Table(rows, self.setup, self.whole)
 
 
 def run(
@@ -327,102 +339,147 @@ def run(
     if verb.gives == "join":
         return _join(engine, table, setup, call)
     by_parts = verb.by_parts and verb.merges is None
-    if not (verb.within_queries or verb.merges is not None or by_parts):
-        raise looks_at_whole(verb.name, engine)
+    _refuse_whole(call, engine)
     given = setup
     if call.runs.key:  # a part holds the rows of a query of all runs
         setup = call.runs.queries(setup)
+    sides, empties = _sides(engine, table, qrels, setup, call)
     setups = [*call.runs.apart(setup, ())[0].values()]
+    judging = None
+    key = [*setup.roles.query]
+    if qrels is not None:
+        joining = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
+        judging, key = _joining(engine, sides, setups[0], empties, joining)
+    shape = None
+    if not by_parts:  # refuses wrong columns before anything runs
+        no_runs = Whole({}, frozenset() if call.runs.key else None)
+        shape = _work(call, setup, judging, no_runs)(*empties)
+    joined = empties[0] if judging is None else judging(*empties)
+    calls = call.calls if call.reads_labels and verb.labels is True else []
+    # without scores the table has values of queries
+    has_scores = call.runs.scores or setup.roles.score in joined.columns
+    of_rankings = [x for x in calls if x.of_ranking]
+    if has_scores and (of_rankings or not calls):
+        refuse_row_order(setup, of_rankings, joined.columns, engine.name)
+    parts = PartsOfEngine(engine, sides, key, setup, Whole(), judging)
+    labels = _largest_labels(parts, setups, call, calls, joined.schema, judged_only)
+    runs = None
+    if verb.gives in ("list", "query"):
+        runs = _names_of_runs(engine, sides[0], call.runs)
+    whole = Whole(labels, runs)
+    if shape is None:
+        parts = replace(parts, whole=whole)
+        return call.on(Table(joined.clear(), given, parts=parts, give=give))
+    result = engine.by_key(_work(call, setup, judging, whole), key, *sides)
+    figures = call.mergeable(setup, labels)
+    if figures is None:
+        return result
+    return engine.by_key(Merged(figures), figures.key, Side(result, shape.columns))
+
+
+def _refuse_whole(call: VerbCall, engine: Engine[T]) -> None:
+    """Refuse a verb that cannot run in parts."""
+    verb = call.verb
+    if not (verb.within_queries or verb.by_parts or verb.merges is not None):
+        raise looks_at_whole(verb.name, engine)
+
+
+def _sides(
+    engine: Engine[T], table: T, qrels: T | None, setup: Setup, call: VerbCall
+) -> tuple[list[Side[T]], list[pl.DataFrame]]:
+    """The table, and its judgments if they are apart; and both without rows.
+
+    They have the columns that workers need.
+    """
+    verb = call.verb
     read = None if call.reads_any else call.columns(setup)
     if verb.checks and read is not None:
-        read = {*read, *names_of_figures(engine.schema(table, read).columns, setup)}
-    empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
-    sides = [Side(table, empties[0].columns)]
-    if (
-        verb.gives in ("query", "list", "table") or by_parts
-    ) and read is not None:  # the result has no other columns
-        sides = [sides[0].only(read)]
-    judging, key = None, [*setup.roles.query]
-    if qrels is not None:
-        sides.append(
-            Side(qrels, [name for name in empties[1].columns if read is None or name in read])
-        )
-        empties[1] = empties[1].select(
-            x for x in empties[1].columns if x in sides[1].names or x not in empties[0]
-        )
-        joined_by = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
-        judging, key = _joining(engine, sides, setups[0], empties, joined_by)
-    nothing = Whole({}, frozenset() if call.runs.key else None)
-    shape = (
-        None if by_parts else _work(call, setup, judging, nothing)(*empties)
-    )  # refuses wrong columns before anything runs
-    joined = empties[0] if judging is None else judging(*empties)
-    calls, setups = (
-        call.calls if call.reads_labels else [],
-        [*call.runs.apart(setup, ())[0].values()],
-    )
-    if verb.labels is not True:
-        calls = []
-    ranked = (
-        call.runs.scores or setup.roles.score in joined.columns
-    )  # else the table has values of queries
-    of_rankings = [x for x in calls if x.of_ranking]
-    if ranked and (of_rankings or not calls):
-        refuse_row_order(setup, of_rankings, joined.columns, engine.name)
+        columns = engine.schema(table, read).columns
+        read = {*read, *names_of_figures(columns, setup)}
+    of_table = engine.schema(table, read)
+    of_qrels = None if qrels is None else engine.schema(qrels, read)
+    rows = Side(table, of_table.columns)
+    by_parts = verb.by_parts and verb.merges is None
+    has_own_columns = by_parts or verb.gives in ("query", "list", "table")
+    if has_own_columns and read is not None:
+        rows = rows.only(read)
+    if qrels is None or of_qrels is None:
+        return [rows], [of_table]
+    judgments = Side(qrels, of_qrels.columns)
+    if read is not None:
+        judgments = judgments.only(read)
+    further = {*of_qrels.columns} - {*of_table.columns}
+    known = [x for x in of_qrels.columns if x in judgments.names or x in further]
+    return [rows, judgments], [of_table, of_qrels.select(known)]
 
-    def largest_label(of_run: Setup) -> float:
-        """The largest label of the table, among documents that count."""
-        ranked, shown = setup_of_largest(of_run, joined.schema, calls)
-        if judging is not None and of_run.roles.label not in sides[-1].names:
-            return 1.0  # every judgment counts 1
-        if shown and (judging is None or judged_only != "drop"):
-            found = engine.by_key(
-                LargestLabel(of_run, False), None, sides[-1].only([of_run.roles.label])
-            )
-        else:  # some rows are left out, and the rankings are needed to know which
-            needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(ranked)
-            found = engine.by_key(
-                LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides)
-            )
-        return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
-    needing = [x for x in setups if calls and needs_largest_label(x, joined.schema, calls)]
-    labels = {x.roles.score: largest_label(x) for x in needing}
-    for x in needing[:1] if verb.watched else ():
-        taking = [call for call in calls if takes_largest_label(x, joined.schema, call)]
-        if taking and labels[x.roles.score] > 0:
-            warn_of_top_grade(x, taking, labels[x.roles.score])
-    whole = Whole(
-        labels,
-        _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None,
-    )
-    if shape is None:
-        parts = PartsOfEngine(engine, sides, key, setup, whole, judging)
-        return call.on(Table(joined.clear(), given, parts=parts, give=give))
-    found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
-    figures = call.mergeable(setup, labels)
-    return (
-        found
-        if figures is None
-        else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
-    )
+def _largest_labels(
+    parts: PartsOfEngine[T],
+    setups: Sequence[Setup],
+    call: VerbCall,
+    calls: Sequence[Call],
+    schema: pl.Schema,
+    judged_only: Unmatched,
+) -> dict[str, float]:
+    """The largest label of the table, for each column of scores that a metric needs it for.
+
+    A verb that is watched warns of it, and names it.
+    """
+    needing = [x for x in setups if calls and needs_largest_label(x, schema, calls)]
+    labels = {}
+    for of_run in needing:
+        parts_of_run = replace(parts, setup=of_run)
+        label = _largest_label(parts_of_run, calls, schema, judged_only)
+        labels[of_run.roles.score] = label
+    if call.verb.watched and needing:
+        of_run = needing[0]
+        label = labels[of_run.roles.score]
+        taking = [x for x in calls if takes_largest_label(of_run, schema, x)]
+        if taking and label > 0:
+            warn_of_top_grade(of_run, taking, label)
+    return labels
+
+
+def _largest_label(
+    parts: PartsOfEngine[T], calls: Sequence[Call], schema: pl.Schema, judged_only: Unmatched
+) -> float:
+    """The largest label of the table, among documents that count."""
+    engine = parts.engine
+    judging = parts.judging
+    judgments = parts.sides[-1]
+    name = parts.setup.roles.label
+    setup, all_count = setup_of_largest(parts.setup, schema, calls)
+    if judging is not None and name not in judgments.names:
+        return 1.0  # every judgment counts 1
+    if all_count and (judging is None or judged_only != "drop"):
+        of_rows = LargestLabel(parts.setup, False)
+        largest = engine.by_key(of_rows, None, judgments.only([name]))
+    else:  # some rows are left out, and the rankings are needed to know which
+        of_rankings = LargestLabel(setup, True, judging)
+        needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(setup)
+        sides = [side.only(needed) for side in parts.sides]
+        largest = engine.by_key(of_rankings, parts.key, *sides)
+    labels = engine.collect(largest)["largest_label"].drop_nulls()
+    return max(labels.to_list(), default=0.0)
 
 
 def _work(call: VerbCall, setup: Setup, judging: OnQueries | None, whole: Whole) -> Work:
     """A worker's task."""
     figures = call.mergeable(setup, whole.largest_labels)
-    return OnQueries(call, setup, whole, judging) if figures is None else Partial(figures, judging)
+    if figures is None:
+        return OnQueries(call, setup, whole, judging)
+    return Partial(figures, judging)
 
 
 def _join(engine: Engine[T], table: T, setup: Setup, call: VerbCall) -> T:
     """The rows of two tables, joined within queries."""
     named = sorted(call.named)
-    setup = setup.changed(
-        query=(*named, *(name for name in setup.roles.query if name not in named))
-    )
-    read, other = call.columns(setup), call.arguments["qrels"]
-    empties = [engine.schema(x, read) for x in (table, other)]
-    sides = [Side(x, empty.columns) for x, empty in zip((table, other), empties, strict=True)]
+    others = [name for name in setup.roles.query if name not in named]
+    setup = setup.changed(query=(*named, *others))
+    read = call.columns(setup)
+    tables = (table, call.arguments["qrels"])
+    empties = [engine.schema(x, read) for x in tables]
+    sides = [Side(x, empty.columns) for x, empty in zip(tables, empties, strict=True)]
     joining, key = _joining(engine, sides, setup, empties, call.changed(qrels=None))
     return engine.by_key(joining, key, *sides)
 
@@ -435,12 +492,12 @@ def _joining(
     call: VerbCall,
 ) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
-    joining, (run, qrels) = OnQueries(call, setup), empties
+    joining = OnQueries(call, setup)
+    run, qrels = empties
     if setup.roles.label not in qrels.columns:  # any column may hold labels
         every = engine.schema(sides[1].table, None)
-        qrels = every.select(
-            name for name in every.columns if name in qrels.columns or name not in run.columns
-        )
+        of_run = {*run.columns} - {*qrels.columns}
+        qrels = every.select(name for name in every.columns if name not in of_run)
     joining(run, qrels)  # refuses wrong columns before anything runs
     runs, key = _runs(engine, sides[0], setup, empties[1].columns)
     return replace(joining, runs=runs), key
@@ -449,43 +506,49 @@ def _joining(
 def _runs(
     engine: Engine[T], run: Side[T], setup: Setup, judged: Collection[str]
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """All runs, if judgments do not name runs and hold for each, else None; and the key common to
-    both.
+    """All runs, if judgments hold for each, else None; and the key common to both.
+
+    Judgments that name runs hold for these alone.
     """
     names = [name for name in setup.roles.query if name not in judged]
     key = [name for name in setup.roles.query if name in judged]
     if not names or not key:
         return None, [*setup.roles.query]
-    found = engine.collect(engine.by_key(Distinct(tuple(names)), None, run.only(names)))
-    return found.unique(maintain_order=True), key
+    distinct = engine.by_key(Distinct(tuple(names)), None, run.only(names))
+    return engine.collect(distinct).unique(maintain_order=True), key
 
 
 def _names_of_runs(engine: Engine[T], table: Side[T], runs: Runs) -> frozenset[str] | None:
     """The names of the runs of the whole table, if a column holds them."""
     if runs.column is None:
         return None
-    found = engine.collect(engine.by_key(Distinct(runs.key), None, table.only(runs.key)))
-    return frozenset(found[runs.column].cast(pl.String).drop_nulls())
+    distinct = engine.by_key(Distinct(runs.key), None, table.only(runs.key))
+    names = engine.collect(distinct)[runs.column]
+    return frozenset(names.cast(pl.String).drop_nulls())
 
 
 def looks_at_whole(what: str, engine: Engine[T]) -> InvalidOption:
     """The error for a verb that cannot run in parts."""
-    return InvalidOption(
-        f"{what} needs the whole table in one piece, which a {engine.name} is not; {engine.advice}"
-    )
+    says = f"{what} needs the whole table in one piece, which a {engine.name} is not"
+    return InvalidOption(f"{says}; {engine.advice}")
 
 
 def refuse_row_order(
     setup: Setup, calls: Sequence[Call], names: Collection[str], what: str
 ) -> None:
     """Refuse to break ties by row order, which is undefined."""
-    for policies in {setup.policies, *(setup.resolve(call)[0].policies for call in calls)}:
+    has_documents = setup.roles.doc_in(names) is not None
+    of_calls = {setup.resolve(call)[0].policies for call in calls}
+    for policies in {setup.policies, *of_calls}:
         rule = policies.tie_rule
-        if rule.by_row(documents=setup.roles.doc_in(names) is not None):
+        if not rule.by_row(documents=has_documents):
+            continue
+        why = f"ties={policies.ties!r} goes by"
+        if rule.by_document:
             why = "tied rows would stand by, as no column names documents"
-            raise InvalidOption(
-                f"the rows of a {what} have no order, which "
-                f"{why if rule.by_document else f'ties={policies.ties!r} goes by'}; "
-                "name the documents, as in doc='doc_id', ties='doc_desc', or say "
-                f"ties={', '.join(repr(x) for x, other in TIE_RULES.items() if not other.by_row(documents=False))}"
-            )
+        others = [x for x, other in TIE_RULES.items() if not other.by_row(documents=False)]
+        raise InvalidOption(
+            f"the rows of a {what} have no order, which {why}; "
+            "name the documents, as in doc='doc_id', ties='doc_desc', or say "
+            f"ties={', '.join(map(repr, others))}"
+        )

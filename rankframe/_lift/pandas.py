@@ -19,7 +19,7 @@ from ..errors import MissingColumn, with_code_of
 from ..plot import Plots
 from .display import Shown
 from .pandas_columns import text_of
-from .pandas_tables import LISTS, SHAPES, in_pandas, levels_of
+from .pandas_tables import LISTS, SHAPES, OnPandas, in_pandas, levels_of
 from .ranker import Ranker
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ class PandasRanker(Ranker[pd.DataFrame]):
     )
     _gives = (
         "One row per query, indexed by the query: the metric, named by its canonical text, "
-        "as ``ndcg@10``; several cutoffs, "
-        "as ``k=[5, 10]``, give a column each."
+        "as ``ndcg@10``; several cutoffs, as ``k=[5, 10]``, give a column each."
     )
     _library = "pandas "
 
@@ -48,9 +47,9 @@ class PandasRanker(Ranker[pd.DataFrame]):
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
-        named = {
-            name: _as_text(x) if name in ROLES else x for name, x in options.items()
-        }  # labels may be numbers
+        named = {}
+        for name, value in options.items():  # labels of columns may be numbers
+            named[name] = _as_text(value) if name in ROLES else value
         with of_pandas(self._frame):
             return super()._on(named)
 
@@ -58,8 +57,9 @@ class PandasRanker(Ranker[pd.DataFrame]):
         return PandasRanker(self._frame, setup)
 
     def _run(self, call: VerbCall, whole: Whole | None = None) -> Any:
+        shape = SHAPES[call.verb.gives]
         with of_pandas(self._frame):
-            return SHAPES[call.verb.gives](self._frame, self._setup, call, whole)
+            return shape(OnPandas(self._frame, self._setup, call, whole))
 
     @property
     def plot(self) -> Plots[Axes]:  # type: ignore[override]
@@ -71,10 +71,12 @@ class PandasRanker(Ranker[pd.DataFrame]):
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
         columns = [text_of(label) for label in self._frame.columns]
-        return f"{len(self._frame):,} rows, {len(columns)} columns", [*columns, *self._levels()]
+        size = f"{len(self._frame):,} rows, {len(columns)} columns"
+        return size, [*columns, *self._levels()]
 
     def _levels(self) -> Sequence[str]:
-        return [*levels_of(self._frame, {*map(text_of, self._frame.columns)})]
+        columns = {*map(text_of, self._frame.columns)}
+        return [*levels_of(self._frame, columns)]
 
 
 class RankMethod(PandasRanker):
@@ -85,13 +87,13 @@ class RankMethod(PandasRanker):
     those per document by the caller's own index.
     """
 
-    def __init__(
-        self, method: FunctionType, frame: pd.DataFrame
-    ) -> None:  # the arguments of MethodType
+    # the arguments are those of MethodType
+    def __init__(self, method: FunctionType, frame: pd.DataFrame) -> None:
         super().__init__(frame)
         self._method = MethodType(method, frame)
         self.__module__ = method.__module__
-        self.__annotations__ = method.__annotations__  # else the annotations of the class are found
+        # else the annotations of the class are found
+        self.__annotations__ = method.__annotations__
 
     if not TYPE_CHECKING:
 
@@ -100,16 +102,18 @@ class RankMethod(PandasRanker):
             return MethodType
 
     @property
-    def __call__(
-        self,
-    ) -> MethodType:  # a property, so that warnings and tracebacks show no frame of ours
+    def __call__(self) -> MethodType:
+        # a property, so that warnings and tracebacks show no frame of ours
         return self._method
 
     def _later(self, name: str) -> Any:
-        return getattr(self._method, name) if name.startswith("__") else super()._later(name)
+        if name.startswith("__"):
+            return getattr(self._method, name)
+        return super()._later(name)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self._method == (other._method if type(other) is type(self) else other))
+        method = other._method if type(other) is type(self) else other
+        return bool(self._method == method)
 
     def __hash__(self) -> int:
         return hash(self._method)
@@ -117,52 +121,54 @@ class RankMethod(PandasRanker):
     @property
     def _own_help(self) -> str:  # type: ignore[override]
         title = "df.rank(...), the method of pandas"
-        return (
-            f"{title}\n{'-' * len(title)}\nAlso shown by "
-            f"help(pd.DataFrame.rank).\n\n{inspect.getdoc(self._method)}"
-        )
+        line = "-" * len(title)
+        doc = inspect.getdoc(self._method)
+        return f"{title}\n{line}\nAlso shown by help(pd.DataFrame.rank).\n\n{doc}"
 
     def __reduce__(self) -> Any:
         return self._method.__reduce__()
 
     def _shown(self) -> Shown:
-        found = super()._shown()
-        return replace(
-            found,
-            facts=[
-                *found.facts,
-                ("a call", ".rank(...) is pandas' own method, which ranks values"),
-            ],
-        )
+        shown = super()._shown()
+        a_call = ("a call", ".rank(...) is pandas' own method, which ranks values")
+        return replace(shown, facts=[*shown.facts, a_call])
 
 
 def _as_text(label: object) -> Any:
     """A column's label, or several labels, as names in Polars."""
     if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
-    return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
+    if isinstance(label, (list, tuple)):
+        return [_as_text(x) for x in label]
+    return text_of(label)
 
 
 @contextmanager
 def of_pandas(frame: pd.DataFrame) -> Iterator[None]:
-    """Spell errors and warnings as pandas does; the error of a missing column says what the frame
-    holds instead.
+    """Spell errors and warnings as pandas does.
+
+    The error of a missing column says what the frame holds instead.
     """
     with with_code_of(in_pandas):
         try:
             yield
         except MissingColumn as error:
-            lists = [
-                name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)
-            ]
+            lists = [name for name in frame if _holds_lists(frame[name])]
             advice = (". ", *of_lists(str(lists[0]))) if lists else ()
             raise MissingColumn(*error.parts, *advice, *_of_index(frame)) from None
 
 
+def _holds_lists(column: pd.Series[Any]) -> bool:
+    first = next(iter(column.dropna()), None)
+    return isinstance(first, LISTS)
+
+
 def _of_index(frame: pd.DataFrame) -> tuple[str, ...]:
     """The advice for a frame whose ids may be in its index."""
-    if levels := [*levels_of(frame, {*map(text_of, frame.columns)})]:
+    levels = [*levels_of(frame, {*map(text_of, frame.columns)})]
+    if levels:
         return (f". The index has {', '.join(levels)}; a level is named like a column",)
-    if isinstance(frame.index, pd.MultiIndex) or pd.api.types.is_numeric_dtype(frame.index.dtype):
+    index = frame.index
+    if isinstance(index, pd.MultiIndex) or pd.api.types.is_numeric_dtype(index.dtype):
         return ()
     return (". If the index holds the ids of queries, name it: df.rename_axis('query_id')",)

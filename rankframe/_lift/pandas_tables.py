@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,28 +23,24 @@ from ..errors import Advice, Code, InvalidData, shown
 from .pandas_columns import cross, cross_lists, text_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from .._support.floats import Integers
 
 
 def spelled(advice: Advice | Code) -> str:
     """The spelling of advice for a pandas frame."""
-    return (
-        advice.spelled(advice.pandas)
-        if isinstance(advice, Code) and advice.pandas is not None
-        else str(advice)
-    )
+    if isinstance(advice, Code) and advice.pandas is not None:
+        return advice.spelled(advice.pandas)
+    return str(advice)
 
 
 def in_pandas(code: Advice | Code) -> Advice | Code:
     """The code of an error or a warning, in pandas' spelling."""
-    return (
-        replace(code, polars=code.pandas)
-        if isinstance(code, Code) and code.pandas is not None
-        else code
-    )
+    if isinstance(code, Code) and code.pandas is not None:
+        return replace(code, polars=code.pandas)
+    return code
 
 
-Shape: TypeAlias = Callable[..., Any]
+Shape: TypeAlias = "Callable[[OnPandas], Any]"
 
 ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
 """The columns that carry a row's number through a verb."""
@@ -69,29 +66,26 @@ class Source:
         lists: Container[str] = (),
     ) -> None:
         self.lists = lists  # the columns whose objects may be lists
-        if frame.columns.nlevels > 1:
-            raise InvalidData(
-                f"the columns have {frame.columns.nlevels} levels; name each by one text, as with "
-                "df.set_axis(['_'.join(map(str, labels)) for labels in df.columns], axis=1)"
-            )
+        _refuse_levels_of_columns(frame)
         self.frame = frame
         self.places: dict[str, list[int]] = {}
         for place, label in enumerate(frame.columns):
             self.places.setdefault(text_of(label), []).append(place)
         self.levels = levels_of(frame, self.places)
-        names = [*self.places, *self.levels]
         self.columns: dict[str, pd.Series[Any]] = {}
-        wanted = [name for name in names if others or name in needed or name in tried]
-        crossed = {
-            name: column
-            for name in wanted
-            if (column := self._cross(name, name in needed)) is not None
-        }
-        nothing = (
-            {} if others else {name: pl.lit(None) for name in self.places if name not in crossed}
-        )
-        self.polars = pl.DataFrame(crossed).with_columns(**nothing)
-        self.polars = self.polars.select(name for name in names if name in self.polars.columns)
+        names = [*self.places, *self.levels]
+        columns: dict[str, Any] = {}
+        for name in names:
+            is_needed = name in needed
+            if is_needed or others or name in tried:
+                column = self._cross(name, is_needed)
+                if column is not None:
+                    columns[name] = column
+        crossed = pl.DataFrame(columns)
+        if not others:
+            nothing = {name: pl.lit(None) for name in self.places if name not in columns}
+            crossed = crossed.with_columns(**nothing)
+        self.polars = crossed.select(name for name in names if name in crossed.columns)
 
     def _cross(self, name: str, needed: bool) -> pl.Series | None:
         with nullcontext() if needed else suppress(InvalidData):
@@ -103,219 +97,268 @@ class Source:
     def _column(self, name: str) -> pd.Series[Any]:
         if name in self.levels:
             level = self.frame.index.get_level_values(self.levels[name])
-            return pd.Series(
-                level, dtype=level.dtype, name=level.name
-            )  # not to_series, which makes texts of objects
+            # not to_series, which makes texts of objects
+            return pd.Series(level, dtype=level.dtype, name=level.name)
         places = self.places[name]
         refuse_same_name(name, len(places))
         return self.frame.iloc[:, places[0]]
 
     def with_row(self, name: str) -> pl.DataFrame:
         """The Polars frame with the number of each row."""
-        return self.polars.with_columns(pl.int_range(pl.len()).alias(name))
+        row = pl.int_range(pl.len()).alias(name)
+        return self.polars.with_columns(row)
 
     def back(self, name: str, values: pl.Series) -> Any:
         """Values of a converted column, as in the caller's frame."""
-        column, crossed = self.columns[name], self.polars[name]
-        if isinstance(column.dtype, pd.SparseDtype):
-            plain = False
-        elif crossed.dtype == pl.String:
-            plain = len(column) > 0 and isinstance(column.iloc[0], str)
-        else:
-            plain = column.dtype.kind != "O" and (
-                crossed.dtype.is_integer() or crossed.dtype.is_float()
-            )
-        if plain and not values.has_nulls():
+        column = self.columns[name]
+        crossed = self.polars[name]
+        if _is_plain(column, crossed) and not values.has_nulls():
             return pd.Index(values.to_list(), dtype=column.dtype)
         row = crossed.arg_unique()
         first = pl.DataFrame({"value": crossed.gather(row), "row": row})
-        rows = values.to_frame("value").join(
-            first, on="value", how="left", nulls_equal=True, maintain_order="left"
-        )
+        how: Any = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
+        rows = values.to_frame("value").join(first, on="value", **how)
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
     def in_own_types(self, result: pl.DataFrame) -> dict[str, Any]:
-        """The columns of a result: times with a zone, and categories, as in the caller's column;
-        others in pandas' types.
+        """The columns of a result in pandas' types.
+
+        Times with a zone, and categories, are as in the caller's column.
         """
-        return {x.name: self.back(x.name, x) if self._is_own(x) else _values(x) for x in result}
+        columns = {}
+        for x in result:
+            is_own = self._is_own(x)
+            columns[x.name] = self.back(x.name, x) if is_own else _values(x)
+        return columns
 
     def _is_own(self, x: pl.Series) -> bool:
         column = self.columns.get(x.name)
-        if column is None or not isinstance(
-            column.dtype, (pd.DatetimeTZDtype, pd.CategoricalDtype)
-        ):
+        if column is None:
             return False
-        own = self.polars[x.name]
-        return x.dtype == own.dtype and x.is_in(own.implode(), nulls_equal=True).all()
+        if not isinstance(column.dtype, (pd.DatetimeTZDtype, pd.CategoricalDtype)):
+            return False
+        crossed = self.polars[x.name]
+        if x.dtype != crossed.dtype:
+            return False
+        return x.is_in(crossed.implode(), nulls_equal=True).all()
 
 
-def _per_query(
-    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
-) -> pd.DataFrame:
-    """A row per query, indexed by the query."""
-    source = _source(frame, setup, call)
-    result = on_rows(call, Table(source.polars, setup, whole))
-    query = tuple(
-        name for name in setup.roles.query if name in result.columns
-    )  # a verb may combine runs
-    return _indexed(result, setup.changed(query=query), source)
+def _refuse_levels_of_columns(frame: pd.DataFrame) -> None:
+    n_levels = frame.columns.nlevels
+    if n_levels > 1:
+        raise InvalidData(
+            f"the columns have {n_levels} levels; name each by one text, as with "
+            "df.set_axis(['_'.join(map(str, labels)) for labels in df.columns], axis=1)"
+        )
 
 
-def _whole(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> Any:
-    """What the verb makes of the whole table; frames with query columns are indexed by the
-    query.
-    """
-    source, of_query = _source(frame, setup, call), call.runs.queries(setup)
-    table = Table(
-        source.polars, setup, spelling=spelled, give=lambda found: _indexed(found, of_query, source)
-    )
-    return on_rows(call, table)
+def _is_plain(column: pd.Series[Any], crossed: pl.Series) -> bool:
+    """Whether Polars' values of a column make a column of its own type."""
+    if isinstance(column.dtype, pd.SparseDtype):
+        return False
+    if crossed.dtype == pl.String:
+        return len(column) > 0 and isinstance(column.iloc[0], str)
+    is_number = crossed.dtype.is_integer() or crossed.dtype.is_float()
+    return column.dtype.kind != "O" and is_number
+
+
+@dataclass
+class OnPandas:
+    """A call of a verb on a pandas frame; a method for each shape of its result."""
+
+    frame: pd.DataFrame
+    setup: Setup
+    call: VerbCall
+    whole: Whole | None = None
+
+    @cached_property
+    def source(self) -> Source:
+        """The columns that the verb reads."""
+        return _source(self.frame, self.setup, self.call)
+
+    def _result(self) -> pl.DataFrame:
+        table = self._table(self.source.polars)
+        result: pl.DataFrame = on_rows(self.call, table)
+        return result
+
+    def _table(self, rows: pl.DataFrame, **facts: Any) -> Table[Any]:
+        return Table(rows, self.setup, self.whole, **facts)
+
+    def per_query(self) -> pd.DataFrame:
+        """A row per query, indexed by the query."""
+        result = self._result()
+        # a verb may combine runs
+        query = [name for name in self.setup.roles.query if name in result.columns]
+        of_query = self.setup.changed(query=tuple(query))
+        return _indexed(result, of_query, self.source)
+
+    def of_whole(self) -> Any:
+        """What the verb makes of the whole table.
+
+        Frames with query columns are indexed by the query.
+        """
+        of_query = self.call.runs.queries(self.setup)
+        return self._given(self.call, lambda frame: _indexed(frame, of_query, self.source))
+
+    def table(self) -> pd.DataFrame:
+        """A separate table, with its rows numbered."""
+        call = _with_polars(self.call, self.setup)
+        numbered: pd.DataFrame = self._given(
+            call, lambda frame: pd.DataFrame(self.source.in_own_types(frame))
+        )
+        return numbered
+
+    def _given(self, call: VerbCall, give: Callable[[pl.DataFrame], pd.DataFrame]) -> Any:
+        """The result of a verb that gives frames by itself."""
+        table = Table(self.source.polars, self.setup, spelling=spelled, give=give)
+        return on_rows(call, table)
+
+    def per_row(self) -> pd.DataFrame:
+        """The caller's rows and index, and further columns."""
+        result = self._result()
+        known = self.source.polars.columns
+        new = [x for x in result if x.name not in known]
+        return _widened(self.frame, new)
+
+    def subset(self) -> pd.DataFrame:
+        """Some of the caller's rows, with their index."""
+        call = _with_polars(self.call, self.setup)
+        table: Table[Any] = Table(self.source.with_row(ROW), self.setup)
+        rows: pl.DataFrame = on_rows(call, table)
+        return self.frame.iloc[rows[ROW].to_numpy()].copy()
+
+    def per_document(self) -> pd.DataFrame:
+        """The caller's rows in another order, with their index.
+
+        They have the columns of the result, and further ones.
+        """
+        source = self.source
+        table = self._table(source.with_row(ROW), carry=[ROW])
+        result: pl.DataFrame = on_rows(self.call, table)
+        named = [x for x in result.columns if x in source.columns and x in source.places]
+        places = [source.places[name][0] for name in named]
+        new = [x for x in result if x.name not in source.columns and x.name != ROW]
+        in_order = self.frame.iloc[:, places].iloc[result[ROW].to_numpy()]
+        return _widened(in_order, new)
+
+    def per_list(self) -> pd.DataFrame:
+        """New rows, query by query, with a new index.
+
+        Ids and labels have the types of the caller's frame.
+        """
+        source = self.source
+        roles = self.setup.roles
+        ids = {*roles.query, roles.doc_in(source.columns), roles.label} - self.call.named
+        columns = {}
+        for x in self._result():
+            is_own = x.name in ids and x.name in source.columns
+            columns[x.name] = source.back(x.name, x) if is_own else _values(x)
+        return pd.DataFrame(columns)
 
 
 def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
     """A result as a pandas frame, indexed by the query if it has all query columns."""
-    if not {*setup.roles.query} <= {*result.columns}:
+    query = setup.roles.query
+    if not {*query} <= {*result.columns}:
         return pd.DataFrame(source.in_own_types(result))
-    rest = source.in_own_types(result.drop(setup.roles.query))
-    levels = [
-        source.back(name, result[name]).rename(source.columns[name].name)
-        for name in setup.roles.query
-    ]
-    return pd.DataFrame(
-        rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
-    )
-
-
-def _per_row(
-    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
-) -> pd.DataFrame:
-    """The caller's rows and index, and further columns."""
-    source = _source(frame, setup, call)
-    result = on_rows(call, Table(source.polars, setup, whole))
-    return _widened(frame, [x for x in result if x.name not in source.polars.columns])
-
-
-def _subset(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:
-    """Some of the caller's rows, with their index."""
-    source, call = _source(frame, setup, call), _with_polars(call, setup)
-    kept: pl.DataFrame = on_rows(call, Table(source.with_row(ROW), setup))
-    return frame.iloc[kept[ROW].to_numpy()].copy()
+    rest = source.in_own_types(result.drop(query))
+    levels = []
+    for name in query:
+        level = source.back(name, result[name])
+        levels.append(level.rename(source.columns[name].name))
+    index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+    return pd.DataFrame(rest, index=index)
 
 
 def _with_polars(call: VerbCall, setup: Setup) -> VerbCall:
     """The call with its second tables as Polars frames."""
-    tables = {name: x for name, x in call.arguments.items() if isinstance(x, FRAMES)}
-    return call.changed(
-        **{name: _source(_as_pandas(x), setup, call).polars for name, x in tables.items()}
-    )
+    tables = {}
+    for name, given in call.arguments.items():
+        if isinstance(given, FRAMES):
+            tables[name] = _source(_as_pandas(given), setup, call).polars
+    return call.changed(**tables)
 
 
-def _per_document(
-    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
-) -> pd.DataFrame:
-    """The caller's rows in another order, with their index, the columns of the result and further
-    ones.
-    """
-    source = _source(frame, setup, call)
-    result = on_rows(call, Table(source.with_row(ROW), setup, whole, carry=[ROW]))
-    own = [
-        source.places[name][0]
-        for name in result.columns
-        if name in source.columns and name in source.places
-    ]
-    new = [x for x in result if x.name not in source.columns and x.name != ROW]
-    return _widened(frame.iloc[:, own].iloc[result[ROW].to_numpy()], new)
-
-
-def _per_list(
-    frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None
-) -> pd.DataFrame:
-    """New rows, query by query, with ids and labels in the types of the caller's frame, and a new
-    index.
-    """
-    source = _source(frame, setup, call)
-    result = on_rows(call, Table(source.polars, setup, whole))
-    ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - call.named
-    own = {
-        name: source.back(name, result[name])
-        for name in result.columns
-        if name in ids & source.columns.keys()
-    }
-    return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
-
-
-def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
+def _joined(on: OnPandas) -> pd.DataFrame:
     """The joined rows of two frames, with a new index; dtypes change as in a merge of pandas."""
-    keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
-    needed = [*keys, setup.roles.label, *call.named]
-    usual = (*OF_ROWS, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
-    truth = _as_pandas(call.arguments["qrels"])
-    new_names = names_of_labels(setup, [*map(text_of, truth.columns)])
-    truth = truth.rename(columns=lambda label: new_names.get(text_of(label), label))
-    unlabelled = setup.roles.label not in map(
-        text_of, truth.columns
-    )  # any of its columns may hold labels
-
-    def source(x: pd.DataFrame) -> Source:
-        names = map(text_of, x.columns)
-        tried = [name for name in names if name.lower() in usual or (x is truth and unlabelled)]
-        return Source(_levels_as_columns(x, needed), needed, tried=tried, lists=setup.roles.lists)
-
-    run, judged = source(frame), source(truth)
-    both = on_rows(
-        call.changed(qrels=judged.with_row(QRELS_ROW)), Table(run.with_row(ROW), setup, whole)
-    )
-    left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
+    roles = on.setup.roles
+    keys = [name for name in (*roles.query, roles.doc_name) if name is not None]
+    run, judged = _sides(on, [*keys, roles.label, *on.call.named])
+    call = on.call.changed(qrels=judged.with_row(QRELS_ROW))
+    both = on_rows(call, on._table(run.with_row(ROW)))
+    left = _numbers(both, ROW)
+    right = _numbers(both, QRELS_ROW)
     result = _rows(run.frame, left)
-    missed = both.filter(
-        pl.col(ROW).is_null()
-    )  # in these rows, only columns that name the run have values
+    # in these rows, only columns that name the run have values
+    missed = both.filter(pl.col(ROW).is_null())
     keys += [name for name in run.columns if name not in keys and missed[name].count()]
     for name in keys:
-        key: Any = run.back(name, both[name]) if name not in judged.columns else None
-        if key is None:
+        key: Any
+        if name not in judged.columns:
+            key = run.back(name, both[name])
+        else:
             either = pd.concat([run.columns[name], judged.columns[name]], ignore_index=True)
-            key = either.take(np.where(left >= 0, left, right + len(run.frame))).array
+            places = np.where(left >= 0, left, right + len(run.frame))
+            key = either.take(places).array
         result.isetitem(run.places[name][0], key)
-    new = [place for place, label in enumerate(judged.frame.columns) if text_of(label) not in keys]
+    labels = enumerate(judged.frame.columns)
+    new = [place for place, label in labels if text_of(label) not in keys]
     rest = judged.frame.iloc[:, new]
-    if setup.roles.label not in judged.polars.columns:
-        rest = rest.assign(**{setup.roles.label: 1})
+    if roles.label not in judged.polars.columns:
+        rest = rest.assign(**{roles.label: 1})
     return pd.concat([result, _rows(rest, right)], axis=1)
 
 
-def _table(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:
-    """A separate table, with its rows numbered."""
-    source, call = _source(frame, setup, call), _with_polars(call, setup)
-    table = Table(
-        source.polars,
-        setup,
-        spelling=spelled,
-        give=lambda found: pd.DataFrame(source.in_own_types(found)),
-    )
-    found: pd.DataFrame = on_rows(call, table)
-    return found
+def _sides(on: OnPandas, needed: Sequence[str]) -> tuple[Source, Source]:
+    """The run, and its judgments with their labels under the usual name."""
+    roles = on.setup.roles
+    usual = [*OF_ROWS]
+    if roles.subtopic is not None:
+        usual.append(roles.subtopic.lower())
+    truth = _as_pandas(on.call.arguments["qrels"])
+    new_names = names_of_labels(on.setup, [*map(text_of, truth.columns)])
+    truth = truth.rename(columns=lambda label: new_names.get(text_of(label), label))
+    names = [text_of(label) for label in truth.columns]
+    any_may_hold_labels = roles.label not in names
+
+    def source(frame: pd.DataFrame, all_tried: bool) -> Source:
+        names = map(text_of, frame.columns)
+        tried = [name for name in names if all_tried or name.lower() in usual]
+        rows = _levels_as_columns(frame, needed)
+        return Source(rows, needed, tried=tried, lists=roles.lists)
+
+    return source(on.frame, False), source(truth, any_may_hold_labels)
+
+
+def _numbers(both: pl.DataFrame, name: str) -> Integers:
+    """The numbers of rows that a verb has carried; -1 for none."""
+    numbers = both[name].cast(pl.Int64)
+    return numbers.fill_null(-1).to_numpy()
 
 
 LISTS = (list, tuple, set, np.ndarray)
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 
 SHAPES: dict[Gives, Shape] = {
-    "query": _per_query, "row": _per_row, "subset": _subset, "document": _per_document, "list": _per_list,
-    "join": _joined, "table": _table, "whole": _whole,
-}  # fmt: skip
+    "query": OnPandas.per_query,
+    "row": OnPandas.per_row,
+    "subset": OnPandas.subset,
+    "document": OnPandas.per_document,
+    "list": OnPandas.per_list,
+    "join": _joined,
+    "table": OnPandas.table,
+    "whole": OnPandas.of_whole,
+}
 """The conversion of a result to pandas, by its shape."""
 
 
 def _source(frame: pd.DataFrame, setup: Setup, call: VerbCall) -> Source:
     """The frame with the columns that a verb reads."""
-    named = [name for name in frame.columns if isinstance(name, str)]
-    runs = usual_runs(named, setup) if call.verb.watched else []
-    texts = (name for name in runs if pd.api.types.is_string_dtype(frame[name].dtype))
-    return Source(
-        frame, call.columns(setup).union(texts), others=call.reads_any, lists=setup.roles.lists
-    )
+    columns = [name for name in frame.columns if isinstance(name, str)]
+    runs = usual_runs(columns, setup) if call.verb.watched else []
+    texts = [name for name in runs if pd.api.types.is_string_dtype(frame[name].dtype)]
+    needed = call.columns(setup).union(texts)
+    return Source(frame, needed, others=call.reads_any, lists=setup.roles.lists)
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
@@ -324,17 +367,18 @@ def as_pandas(result: pl.DataFrame) -> pd.DataFrame:
 
 
 def _values(x: pl.Series) -> Any:
-    """A column of a result in pandas' types, copied: NaN for a null float, Int64 for whole
-    numbers.
+    """A copied column of a result in pandas' types.
+
+    A null float is NaN, and whole numbers are Int64.
     """
     if x.dtype.is_float():
         return x.to_numpy(writable=True)
     if x.dtype.is_integer():
-        whole = x.fill_null(0).cast(pl.Int64)
-        return pd.arrays.IntegerArray(
-            whole.to_numpy(writable=True), x.is_null().to_numpy(writable=True)
-        )
-    return pd.Series(x.to_list(), dtype="str" if x.is_empty() else None).array
+        numbers = x.fill_null(0).cast(pl.Int64)
+        is_missing = x.is_null().to_numpy(writable=True)
+        return pd.arrays.IntegerArray(numbers.to_numpy(writable=True), is_missing)
+    dtype = "str" if x.is_empty() else None
+    return pd.Series(x.to_list(), dtype=dtype).array
 
 
 def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
@@ -346,15 +390,20 @@ def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
     return wider
 
 
-def _rows(frame: pd.DataFrame, numbers: NDArray[np.int64]) -> pd.DataFrame:
+def _rows(frame: pd.DataFrame, numbers: Integers) -> pd.DataFrame:
     """A copy of the rows with these numbers, with a new index; -1 gives a row of missing values."""
-    return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
+    numbered = frame.set_axis(range(len(frame)), axis=0)
+    return numbered.reindex(numbers).reset_index(drop=True).copy()
 
 
 def levels_of(frame: pd.DataFrame, columns: Container[str]) -> dict[str, Any]:
     """The index levels that no column hides, by the text of their names."""
-    names = {text_of(name): name for name in frame.index.names if name is not None}
-    return {text: name for text, name in names.items() if text not in columns}
+    levels = {}
+    for name in frame.index.names:
+        text = text_of(name)
+        if name is not None and text not in columns:
+            levels[text] = name
+    return levels
 
 
 def _levels_as_columns(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -369,7 +418,5 @@ def _as_pandas(frame: object) -> pd.DataFrame:
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return as_pandas(frame.lazy().collect())
     made = ", as qrels.to_frame() makes" if isinstance(frame, pd.Series) else ""
-    or_read = "or read the judgments of a file by rf.read_qrels"
-    raise InvalidData(
-        f"{shown(frame)} is no frame of judgments; give a pandas DataFrame{made}, {or_read}"
-    )
+    advice = f"give a pandas DataFrame{made}, or read the judgments of a file by rf.read_qrels"
+    raise InvalidData(f"{shown(frame)} is no frame of judgments; {advice}")

@@ -37,6 +37,6 @@ class PolarsRanker(Ranker[R]):
         except (pl.exceptions.PolarsError, OSError):  # a plan that cannot run
             return "its columns are not known", None
         size = f"{len(columns)} columns"
-        return size if isinstance(
-            frame, pl.LazyFrame
-        ) else f"{frame.height:,} rows, {size}", columns
+        if isinstance(frame, pl.DataFrame):
+            size = f"{frame.height:,} rows, {size}"
+        return size, columns

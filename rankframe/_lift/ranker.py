@@ -81,8 +81,10 @@ TOPICS = ("fusion", "items", "collection", "clicks", "preferences")
 """The names under which a ranker has verbs that fewer people type."""
 
 RENAMED = {
-    "gaps": "compare_groups", "judges": "collection.label_agreement", "prediction": "collection.difficulty",
-}  # fmt: skip
+    "gaps": "compare_groups",
+    "judges": "collection.label_agreement",
+    "prediction": "collection.difficulty",
+}
 """Names that verbs had before, of which an error tells the new one."""
 
 
@@ -105,8 +107,7 @@ class MetricRanker(Metrics[R]):
     _examples: Sequence[tuple[str, str]] = ()
     _gives = (
         "One row per query: the query columns, then the metric, named by its canonical text, "
-        "as ``ndcg@10``; several "
-        "cutoffs, as ``k=[5, 10]``, give a column each."
+        "as ``ndcg@10``; several cutoffs, as ``k=[5, 10]``, give a column each."
     )
     _root = "df.rank"
     """The ranker without options in Python."""
@@ -358,8 +359,10 @@ class MetricRanker(Metrics[R]):
         raise NotImplementedError  # the declarations of policies and roles read the options
 
     def _on(self: S, options: Mapping[str, object]) -> S:
-        own = {name: in_polars(x) if name in TABLES else x for name, x in options.items()}
-        return self._with(self._setup.on(**own))
+        in_memory = {}
+        for name, given in options.items():
+            in_memory[name] = in_polars(given) if name in TABLES else given
+        return self._with(self._setup.on(**in_memory))
 
     @abstractmethod
     def _with(self: S, setup: Setup) -> S:
@@ -384,18 +387,15 @@ class MetricRanker(Metrics[R]):
                 raise error.with_traceback(None) from None
 
     def _later(self, name: str) -> Any:
-        """The method of a metric that was declared later, or the method by the metric's name in
-        text.
-        """
+        """The method of a metric by its name in text, or of one that was declared later."""
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
-        own = [
-            name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")
-        ]
+        names = _public_names(type(self))
         metrics = {entry.formula.__name__: entry for entry in METRICS.values()}
-        listed = (name for name, entry in metrics.items() if name in own or not entry.own)
-        return [*dict.fromkeys(name for name in own if name not in metrics), *listed]
+        others = [name for name in names if name not in metrics]
+        listed = [name for name, entry in metrics.items() if name in names or not entry.own]
+        return [*others, *listed]
 
     @abstractmethod
     def _shown(self) -> Shown:
@@ -408,23 +408,34 @@ class MetricRanker(Metrics[R]):
         return self._shown().html()
 
 
+def _public_names(kind: type) -> list[str]:
+    """The names of a class that do not begin with an underscore, once each."""
+    names = [name for each in kind.__mro__ for name in vars(each)]
+    return [name for name in dict.fromkeys(names) if not name.startswith("_")]
+
+
 def method_of(owner: Any, name: str) -> Any:
     """The method of a metric by a name in text, or of one that was declared later."""
     for entry in METRICS.values():
         method = entry.formula.__name__
-        named = name in (entry.name, method, *entry.aliases)
-        if named and (not entry.own or hasattr(type(owner), method)):
-            found: Any = formula(entry.formula)
-            return found.__get__(owner)
+        is_named = name in (entry.name, method, *entry.aliases)
+        if is_named and (not entry.own or hasattr(type(owner), method)):
+            lifted: Any = formula(entry.formula)
+            return lifted.__get__(owner)
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if name in TRIED_NAMES:
         message += f"; write df.rank.{TRIED_NAMES[name]}"
     elif not name.startswith("_"):  # tools look these up on every object
-        names = {own: repr(own) for own in dir(owner)} | owner._elsewhere
-        message += (
-            f". Did you mean {names[name]}?" if name in names else near_names(name, METRICS, names)
-        )
+        message += _near_names(owner, name)
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
+
+
+def _near_names(owner: Any, name: str) -> str:
+    """The names that may have been meant, as a sentence; none if there are none."""
+    names = {own: repr(own) for own in dir(owner)} | owner._elsewhere
+    if name in names:
+        return f". Did you mean {names[name]}?"
+    return near_names(name, METRICS, names)
 
 
 class Ranker(MetricRanker[R], Verbs[R]):
@@ -494,24 +505,16 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     @property
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
-        methods = {
-            key: x.formula.__name__
-            for x in METRICS.values()
-            if x.own
-            for key in (x.name, x.formula.__name__)
-        }
-        rare = {
-            key: f"'metrics.{name}'"
-            for key, name in methods.items()
-            if not hasattr(type(self), name)
-        }
+        elsewhere: dict[str, str] = {}
+        at_hand = dir(self)
         topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in TOPICS}}
-        own = dir(self)
-        listed = (
-            (name, topic) for topic, names in topics.items() for name in names if name not in own
-        )
-        renamed = {name: repr(new) for name, new in RENAMED.items()}
-        return {name: f"'{topic}.{name}'" for name, topic in listed} | rare | renamed
+        for topic, names in topics.items():
+            elsewhere |= {name: f"'{topic}.{name}'" for name in names if name not in at_hand}
+        for entry in METRICS.values():
+            method = entry.formula.__name__
+            if entry.own and not hasattr(type(self), method):
+                elsewhere[entry.name] = elsewhere[method] = f"'metrics.{method}'"
+        return elsewhere | {name: repr(new) for name, new in RENAMED.items()}
 
     @property
     def fusion(self) -> FusionVerbs[R]:
@@ -560,29 +563,34 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
         call = verb.bound(args, options)
-        of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
-        given = {
-            name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None
-        }
         if "sequential" in call.arguments:
             call = call.changed(sequential=in_polars(call.arguments["sequential"]))
+        of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
+        given = {}
+        for name in of_ranker:
+            if call.arguments.get(name) is not None:
+                given[name] = call.arguments[name]
         if not given and not call.runs.tables:
             return self._run(call)
         qrels = given.get("qrels")
-        ranker = self._on({name: table for name, table in given.items() if name in TABLES})
-        return ranker._of(call.runs, qrels)._run(call.changed(**dict.fromkeys(given)))
+        tables = {name: table for name, table in given.items() if name in TABLES}
+        ranker = self._on(tables)._of(call.runs, qrels)
+        return ranker._run(call.changed(**dict.fromkeys(given)))
 
     def _of(self, runs: Runs, qrels: object = None, **unmatched: Unmatched | None) -> Ranker[R]:
-        """The ranker whose table has the runs, joined with `qrels` if any; `unmatched` are options
-        of `judge`.
+        """The ranker whose table has the runs, joined with `qrels` if any.
+
+        `unmatched` are options of `judge`.
         """
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)
-        if qrels is not None:
-            scores = self._setup.changed(score=[*runs.scores, self._setup.roles.score][0])
-            ranker._frame = ranker._with(scores).judge(qrels, run=runs.column, **unmatched)
-            ranker._setup = replace(self._setup, given=self._setup.given | {JOINED})
+        if qrels is None:
+            return ranker
+        first_score = runs.scores[0] if runs.scores else self._setup.roles.score
+        of_first = ranker._with(self._setup.changed(score=first_score))
+        ranker._frame = of_first.judge(qrels, run=runs.column, **unmatched)
+        ranker._setup = replace(self._setup, given=self._setup.given | {JOINED})
         return ranker
 
     def _measure(self, *calls: Call) -> R:
@@ -595,9 +603,7 @@ class Ranker(MetricRanker[R], Verbs[R]):
         return type(self._frame)
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
-        """The size of the table in words, and its columns, as far as they are known without
-        work.
-        """
+        """The size of the table in words, and its columns, if they are known without work."""
         columns = [str(name) for name in self._frame.columns]
         return f"{len(columns)} columns", columns
 
@@ -607,12 +613,16 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     def _shown(self) -> Shown:
         size, columns = self._table()
-        title = f".rank of a {self._library}{type(self._frame).__name__}: {size}"
+        kind = f"{self._library}{type(self._frame).__name__}"
+        title = f".rank of a {kind}: {size}"
         metrics = [entry.formula.__name__ for entry in METRICS.values()]
         verbs = [name for name in self.__dir__() if name not in metrics]
-        of_metrics = f"ndcg, average_precision, reciprocal_rank and {len(metrics) - 3} more"
-        methods = [("verbs", ", ".join(verbs)), ("metrics", of_metrics)]
-        methods.append(("such as", ".rank.evaluate('ndcg@10', 'map')"))
+        n_more = len(metrics) - 3
+        methods = [
+            ("verbs", ", ".join(verbs)),
+            ("metrics", f"ndcg, average_precision, reciprocal_rank and {n_more} more"),
+            ("such as", ".rank.evaluate('ndcg@10', 'map')"),
+        ]
         return shown_of(self._setup, title, columns, methods, self._levels())
 
 
@@ -627,7 +637,8 @@ class Topic(Verbs[R], Metrics[R]):
 
     def __init__(self, ranker: Ranker[R]) -> None:
         self._ranker = ranker
-        self._gives, self._examples = ranker._gives, ranker._examples
+        self._gives = ranker._gives
+        self._examples = ranker._examples
         self._root = f"{ranker._root}.{self._name}"
 
     @property
@@ -645,14 +656,13 @@ class Topic(Verbs[R], Metrics[R]):
         return self._ranker._measure(*calls)
 
     def __dir__(self) -> list[str]:
-        return [
-            name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")
-        ]
+        return _public_names(type(self))
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            near = did_you_mean(name, dir(self)) or f" It has {', '.join(dir(self))}"
+            names = dir(self)
+            near = did_you_mean(name, names) or f" It has {', '.join(names)}"
             raise AttributeError(f".rank.{self._name} has no verb {name!r}.{near}", name=name)
 
     def __repr__(self) -> str:
@@ -743,7 +753,14 @@ class ExprRanker(MetricRanker[pl.Expr], AllMetrics[pl.Expr]):
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [1, 2, 3], "label": [1, 0, 0]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 2],
+    ...         "doc_id": ["a", "b", "a"],
+    ...         "score": [1, 2, 3],
+    ...         "label": [1, 0, 0],
+    ...     }
+    ... )
     >>> df.group_by("query_id", maintain_order=True).agg(rf.expr.reciprocal_rank(), pl.len()).rows()
     [(1, 0.5, 2), (2, 0.0, 1)]
     >>> df.select(rf.expr.reciprocal_rank().over("query_id"))["rr"].to_list()
@@ -759,12 +776,12 @@ class ExprRanker(MetricRanker[pl.Expr], AllMetrics[pl.Expr]):
     def _measure(self, *calls: Call) -> pl.Expr:
         call, *others = calls
         if others:
-            name, option = call.metric.formula.__name__, call.metric.first
-            cutoffs = [other.arguments.get(str(option)) for other in calls]
+            name = call.metric.formula.__name__
+            option = str(call.metric.first)
+            cutoffs = [other.arguments.get(option) for other in calls]
             example = f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
-            raise InvalidOption(
-                f"an expression is one column; write one for each {option}, as in {example}"
-            )
+            says = f"an expression is one column; write one for each {option}, as in"
+            raise InvalidOption(f"{says} {example}")
         values = aggregation(call, self._setup)
         return values.alias(flat_name(call.text)) if self._setup.flat else values
 

@@ -31,24 +31,25 @@ def only(df: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def numbered(df: DataFrame, *further: str) -> DataFrame:
-    """Rename the columns to c0, c1 ...: Spark's group functions would read dots in a name as
-    fields.
+    """Rename the columns to c0, c1 and so on.
+
+    Spark's group functions would read dots in a name as fields.
     """
-    return df.selectExpr(
-        *(f"{quoted(name)} AS c{i}" for i, name in enumerate(df.columns)), *further
-    )
+    names = [f"{quoted(name)} AS c{i}" for i, name in enumerate(df.columns)]
+    return df.selectExpr(*names, *further)
 
 
 def arrow_schema(df: DataFrame, read: Sequence[str]) -> pa.Schema:
-    """The schema of a Spark table as workers see it; columns that are not read have the null
-    type.
+    """The schema of a Spark table as workers see it.
+
+    Columns that are not read have the null type.
     """
     import pyarrow as pa
 
     given = seen(df, [quoted(name) for name in dict.fromkeys(read)])
-    return pa.schema(
-        [given.field(name) if name in read else pa.field(name, pa.null()) for name in df.columns]
-    )
+    known = {field.name: field for field in given}
+    fields = [known.get(name, pa.field(name, pa.null())) for name in df.columns]
+    return pa.schema(fields)
 
 
 def seen(df: DataFrame, expressions: Sequence[str]) -> pa.Schema:
@@ -61,14 +62,19 @@ def spark_type(x: pa.DataType) -> Any:
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_type  # pyright: ignore[reportMissingImports]
 
-    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
-    wider[pa.uint64()] = pa.decimal128(20, 0)
+    wider = {
+        pa.uint8(): pa.int16(),
+        pa.uint16(): pa.int32(),
+        pa.uint32(): pa.int64(),
+        pa.uint64(): pa.decimal128(20, 0),
+    }
     return from_arrow_type(wider.get(x, x))
 
 
 def large(x: pa.DataType) -> pa.DataType:
-    """Strings with 64-bit offsets, for the Spark setting that a Connect session's schema does not
-    show.
+    """Strings with 64-bit offsets.
+
+    A Connect session's schema does not show the setting of Spark that asks for them.
     """
     import pyarrow as pa
 
@@ -86,42 +92,48 @@ def on_buckets(
     from pyspark.sql.types import StringType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
     refuse_workers_without_rankframe(tables[0].sparkSession)
-    df, kept, function = tables[0], work.kept, OnArrow(work)
-    out = function(*(arrow_schema(table, table.columns).empty_table() for table in tables)).schema
-    types = {
-        x.name: df.schema[kept[x.name]].dataType if x.name in kept else spark_type(x.type)
-        for x in out
-    }
-    fields = [StructField(name, of_spark) for name, of_spark in types.items()]
+    df = tables[0]
+    names_in_table = work.kept
+    function = OnArrow(work)
+    empties = [arrow_schema(table, table.columns).empty_table() for table in tables]
+    out = function(*empties).schema
+    fields = []
+    for x in out:
+        of_spark = (
+            df.schema[names_in_table[x.name]].dataType
+            if x.name in names_in_table
+            else spark_type(x.type)
+        )
+        fields.append(StructField(x.name, of_spark))
     fault = fresh("#fault", out.names)
     struct = StructType([*fields, StructField(fault, StringType())])
-    new = [field for field in struct if field.name not in kept]
-    given = seen(
-        df,
-        [f"CAST(NULL AS {field.dataType.simpleString()}) AS {quoted(field.name)}" for field in new],
-    )
-    wide = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-    types = {field.name: large(field.type) if wide else field.type for field in given}
+    types = _types_of_new(df, [field for field in struct if field.name not in names_in_table])
     guarded = Guarded(function, [table.columns for table in tables], types, fault)
     if key is None:
         result = numbered(df).mapInArrow(lambda batches: guarded.on_batches(batches), struct)
     else:
-        bucket = (
-            f"pmod(xxhash64({', '.join(map(quoted, key))}), {buckets}L) AS bucket"
-            if key
-            else "0L AS bucket"
-        )
+        hashed = f"pmod(xxhash64({', '.join(map(quoted, key))}), {buckets}L) AS bucket"
+        bucket = hashed if key else "0L AS bucket"
         groups = [numbered(table, bucket).groupBy("bucket") for table in tables]
         if len(groups) == 1:
             result = groups[0].applyInArrow(lambda table: guarded(table), struct)
         else:
-            result = (
-                groups[0]
-                .cogroup(groups[1])
-                .applyInArrow(lambda table, qrels: guarded(table, qrels), struct)
-            )
+            both = groups[0].cogroup(groups[1])
+            result = both.applyInArrow(lambda table, qrels: guarded(table, qrels), struct)
     at = quoted(fault)
     return result.where(f"CASE WHEN {at} IS NULL THEN true ELSE raise_error({at}) END").drop(fault)
+
+
+def _types_of_new(df: DataFrame, new: Sequence[Any]) -> dict[str, pa.DataType]:
+    """The Arrow types in which Spark expects the columns that are not of the table."""
+    nulls = []
+    for field in new:
+        kind = field.dataType.simpleString()
+        nulls.append(f"CAST(NULL AS {kind}) AS {quoted(field.name)}")
+    given = seen(df, nulls)
+    setting = "spark.sql.execution.arrow.useLargeVarTypes"
+    is_wide = df.sparkSession.conf.get(setting, "false") == "true"
+    return {field.name: large(field.type) if is_wide else field.type for field in given}
 
 
 @dataclass(frozen=True)
@@ -131,15 +143,21 @@ class OnArrow:
     work: Work
 
     def __call__(self, *tables: pa.Table) -> pa.Table:
-        found = self.work(*(pl.DataFrame(table) for table in tables))
-        kept = {name: at for name, at in self.work.kept.items() if name in found.columns}
-        return as_arrow(found, {name: tables[0].schema.field(at).type for name, at in kept.items()})
+        frames = [pl.DataFrame(table) for table in tables]
+        result = self.work(*frames)
+        given = tables[0].schema
+        types = {}
+        for name, at in self.work.kept.items():
+            if name in result.columns:
+                types[name] = given.field(at).type
+        return as_arrow(result, types)
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A function in a Spark worker that turns an error of ours into a row with the message in a
-    separate column.
+    """A function in a Spark worker that turns an error of ours into a row.
+
+    The row has the message in a column of its own.
 
     Attributes
     ----------
@@ -168,34 +186,38 @@ class Guarded:
     def __call__(self, *tables: pa.Table) -> pa.Table:
         import pyarrow as pa
 
-        parts = [
-            t.select(range(len(names))).rename_columns(names)
-            for t, names in zip(tables, self.names, strict=True)
-        ]
+        parts = []
+        for table, names in zip(tables, self.names, strict=True):
+            parts.append(table.select(range(len(names))).rename_columns(names))
         message = None
         try:
-            found = self.function(*parts)
+            result = self.function(*parts)
         except RankframeError as error:
             message = worded(error.parts, _spelled)
-            found = self.function(*(part.schema.empty_table() for part in parts))
-            found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
-        found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
-        return found.cast(
-            pa.schema([(x.name, self.types.get(x.name, _in_utc(x.type))) for x in found.schema])
-        )
+            shape = self.function(*(part.schema.empty_table() for part in parts))
+            result = pa.table({field.name: pa.nulls(1, field.type) for field in shape.schema})
+        messages = pa.array([message] * result.num_rows, pa.string())
+        result = result.append_column(self.fault, messages)
+        fields = [(x.name, self.types.get(x.name, _in_utc(x.type))) for x in result.schema]
+        return result.cast(pa.schema(fields))
 
 
 def _spelled(advice: Advice | Code) -> str:
-    """The spelling of advice for a Spark table: options by their names, and no code for Polars or
-    pandas.
+    """The spelling of advice for a Spark table.
+
+    Options stand by their names, and there is no code for Polars or pandas.
     """
     if isinstance(advice, Code):
         return "" if advice.pandas is not None else str(advice)
-    return str(replace(advice, method="") if advice.method == "on" else advice)
+    if advice.method == "on":
+        advice = replace(advice, method="")
+    return str(advice)
 
 
 def _in_utc(x: pa.DataType) -> pa.DataType:
     """The type in which Spark expects a column back: timestamps in the session's time zone."""
     import pyarrow as pa
 
-    return pa.timestamp(x.unit, "UTC") if pa.types.is_timestamp(x) and x.tz is not None else x
+    if pa.types.is_timestamp(x) and x.tz is not None:
+        return pa.timestamp(x.unit, "UTC")
+    return x

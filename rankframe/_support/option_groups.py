@@ -107,3 +107,16 @@ def with_defaults(function: F, options: Mapping[str, inspect.Parameter]) -> F:
         return function(*args, **{**defaults, **given})
 
     return cast(F, call)
+
+
+def with_group(function: F, defaults: Mapping[str, object]) -> F:
+    """The function with the signature and the defaults of the options of the group that it
+    unpacks; its module knows the types that these name.
+    """
+    options = {}
+    for name, annotation in (group_of(function) or {}).items():
+        default = defaults[name]
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        options[name] = inspect.Parameter(name, by_name, default=default, annotation=annotation)
+    show(function, options, {})
+    return with_defaults(function, options)

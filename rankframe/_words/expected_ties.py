@@ -8,46 +8,46 @@ documents, and the rank at which a reader stops.
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
-from .._support.floats import np
+from .._support.floats import Floats, NDArray, np
 from ..errors import InvalidOption, on
+from .rows import zero_unless
 from .sorted_rows import POSITION, STARTS, SortedRows
 
 
 class NoExpectation(InvalidOption):
     """Raised by a formula that needs the order of tied documents in a way without a closed form."""
 
+    says = (
+        "its expectation over the orders of tied documents has no closed form; set another "
+        "rule for ties, as in "
+    )
+    advice = on(ties="doc_desc")
+
     def __init__(self) -> None:
-        says = (
-            "its expectation over the orders of tied documents has no closed form; set another "
-            "rule for ties, as in "
-        )
-        super().__init__(says, on(ties="doc_desc"))
+        super().__init__(self.says, self.advice)
 
 
 class OneRank(NoExpectation):
     """Raised by a formula that goes through documents one by one, where tied ones have one rank."""
 
-    def __init__(self) -> None:
-        says = (
-            "it goes through documents one by one, and tied ones have one rank; set another rule "
-            "for ties, as in "
-        )
-        InvalidOption.__init__(self, says, on(ties="doc_desc"))
+    says = (
+        "it goes through documents one by one, and tied ones have one rank; set another rule "
+        "for ties, as in "
+    )
 
 
 class LeavesRanksOut(NoExpectation):
-    """Raised by a formula that counts along the ranks of a list, where these count as given and may
-    leave numbers out.
-    """
+    """Raised by a formula that counts along the ranks of a list, where these have gaps."""
 
-    def __init__(self) -> None:
-        says = (
-            "it counts along the list, and ranks as given may leave numbers out; take their "
-            "order alone, as in "
-        )
-        InvalidOption.__init__(self, says, on(rank="rank", ranks="order"))
+    says = (
+        "it counts along the list, and ranks as given may leave numbers out; take their "
+        "order alone, as in "
+    )
+    advice = on(rank="rank", ranks="order")
 
 
 class Expectation:
@@ -62,8 +62,9 @@ class Expectation:
         self.by_rank: set[str] = set()  # columns that hold an expectation at each rank
 
     def at_rank(self, x: pl.Expr) -> pl.Expr:
-        """The mean of `x` at each rank, or `x` if it is an expectation already; the rank itself has
-        none.
+        """The mean of `x` at each rank, or `x` if it is an expectation already.
+
+        The rank itself has none.
         """
         roots = set(x.meta.root_names())
         if "#rank" in roots:
@@ -72,9 +73,9 @@ class Expectation:
             return x
         x = self.rows.each(x).cast(pl.Float64).fill_null(0.0)
         so_far = self.rows.so_far(x)
-        return self._expected(
-            (self.rows.last_tied(so_far) - self.rows.first_tied(so_far - x)) / self._size
-        )
+        to_last = self.rows.last_tied(so_far)
+        before_first = self.rows.first_tied(so_far - x)
+        return self._expected((to_last - before_first) / self._size)
 
     def hits_at(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
         """The hits at a rank if its document is relevant, else 0.
@@ -83,27 +84,34 @@ class Expectation:
         probability r / g; of the t documents of the group above it, t (r - 1) / (g - 1) are
         relevant then.
         """
-        above, g, t = self.rows.first_tied(hits - relevant), self._size, self._above
+        above = self.rows.first_tied(hits - relevant)
+        g = self._size
+        t = self._above
         r = self.rows.last_tied(hits) - above
-        others = pl.when(g > 1).then(t * (r - 1) / (g - 1)).otherwise(0.0)
+        others = zero_unless(g > 1, t * (r - 1) / (g - 1))
         return self._expected(r / g * (above + 1 + others))
 
     def miss(self, relevant: pl.Expr, hits: pl.Expr) -> pl.Expr:
-        """The probability that the rank's document is not relevant, if none above it is: 1 - r / (g
-        - t).
+        """The probability that the rank's document is not relevant, if none above it is.
+
+        It is 1 - r / (g - t).
         """
-        r = self.rows.last_tied(hits) - self.rows.first_tied(hits - relevant)
+        above = self.rows.first_tied(hits - relevant)
+        r = self.rows.last_tied(hits) - above
         left = self._size - self._above
         return self._expected(((left - r) / left).clip(0.0, 1.0))
 
     def stops(self, x: pl.Expr, product: pl.Expr) -> pl.Expr:
-        """The probability that a reader stops at the rank, if each document satisfies with
-        probability `x`.
+        """The probability that a reader stops at the rank.
+
+        Each document satisfies the reader with probability `x`.
         """
-        rows = pl.struct(group=STARTS.cum_sum(), above=self._above, size=self._size, x=x)
+        group = STARTS.cum_sum()
+        rows = pl.struct(group=group, above=self._above, size=self._size, x=x)
         stop = rows.map_batches(stop_in_group, return_dtype=pl.Float64, is_elementwise=False)
         stop = self.rows.needed.column(stop, b"stops" + rows.meta.serialize())
-        return self._expected(self.rows.first_tied(product) * stop)
+        reached = self.rows.first_tied(product)
+        return self._expected(reached * stop)
 
     @property
     def _size(self) -> pl.Expr:
@@ -121,8 +129,9 @@ class Expectation:
 
 
 def stop_in_group(rows: pl.Series) -> pl.Series:
-    """For each document, the probability that a reader who comes to its group of tied ones stops at
-    its rank.
+    """The probability that a reader stops at the rank of each document of a group of tied ones.
+
+    The reader has come to the group.
 
     Let M(t) be the mean, over all sets of t documents of the group, of the product of 1 - x; the
     reader stops at the group's rank t + 1 with probability M(t) - M(t + 1). M grows document by
@@ -134,24 +143,32 @@ def stop_in_group(rows: pl.Series) -> pl.Series:
     tied = every.filter(pl.col("size") > 1).sort("group", "above")
     if tied.is_empty():
         return every["x"]
-    first = (tied["above"] == 0).to_numpy()
-    positive = (tied["x"] > 0).to_numpy()
-    group = np.cumsum(first) - 1
-    steps = np.bincount(group, weights=positive)[group].astype(np.int64)
-    order = np.argsort(
-        -steps, kind="stable"
-    )  # groups with further steps come before those that are done
-    tied, steps, positive = tied[order], steps[order], positive[order]
-    t, size, x = (tied[name].to_numpy() for name in ("above", "size", "x"))
-    chance = x[positive]
-    begin = np.maximum.accumulate(np.where(t == 0, np.cumsum(positive) - positive, 0))
+    is_first = (tied["above"] == 0).to_numpy()
+    is_step = (tied["x"] > 0).to_numpy()
+    group = np.cumsum(is_first) - 1
+    steps = np.bincount(group, weights=is_step)[group].astype(np.int64)
+    # groups with further steps come before those that are done
+    order = np.argsort(-steps, kind="stable")
+    tied = tied[order]
+    steps = steps[order]
+    is_step = is_step[order]
+    t = tied["above"].to_numpy()
+    size = tied["size"].to_numpy()
+    misses = 1 - tied["x"].to_numpy()[is_step]
+    n_before = np.cumsum(is_step) - is_step
+    begin = np.maximum.accumulate(np.where(t == 0, n_before, 0))
     mean = np.ones(len(t))  # M(t + 1)
     for step in range(steps[0]):
         n = np.count_nonzero(steps > step)
-        share = np.clip((t[:n] + 1) / (size[:n] - steps[:n] + step + 1), 0, 1)
-        without = np.where(t[:n] == 0, 1.0, np.roll(mean[:n], 1))
-        mean[:n] = mean[:n] * (1 - share) + (1 - chance[begin[:n] + step]) * without * share
-    stop = np.where(t == 0, 1.0, np.roll(mean, 1)) - mean
+        n_documents = size[:n] - steps[:n] + step + 1
+        share = np.clip((t[:n] + 1) / n_documents, 0, 1)
+        miss = misses[begin[:n] + step]
+        mean[:n] = mean[:n] * (1 - share) + miss * _before(mean[:n], t[:n]) * share
     result = every["x"].to_numpy().copy()
-    result[tied["row"].to_numpy()] = stop
+    result[tied["row"].to_numpy()] = _before(mean, t) - mean
     return pl.Series(result)
+
+
+def _before(mean: Floats, t: NDArray[Any]) -> Floats:
+    """M(t), from M(t + 1) in the rows of each group; M(0) is 1."""
+    return np.where(t == 0, 1.0, np.roll(mean, 1))

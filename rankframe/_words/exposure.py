@@ -91,8 +91,9 @@ class Counted:
 
 
 def noted(sums: dict[str, Sum], name: str, x: Sum) -> str:
-    """Note a sum, and return its name, with a ' behind it if another sum has the name: texts leave
-    out many options of Polars.
+    """Note a sum, and return its name.
+
+    It has a ' behind it if another sum has the name: texts leave out many options of Polars.
     """
     while name in sums and not sums[name].of.meta.eq(x.of):
         name += "'"
@@ -123,7 +124,9 @@ def weight_of(weight: Weight, p: float) -> pl.Expr:
     """The exposure that a rank gives, over the rows of lists."""
     if weight == "log2":
         return 1 / (RANK + 1).log(2)
-    return pl.lit(1.0) if weight == "count" else (1 - p) * p ** (RANK - 1)
+    if weight == "count":
+        return pl.lit(1.0)
+    return (1 - p) * p ** (RANK - 1)
 
 
 @dataclass(eq=False)
@@ -143,14 +146,16 @@ class Exposure:
     ... def top_item_share(e: rf.Exposure, k: int | None = None) -> pl.Expr:
     ...     "The share of all places that the item shown most often takes."
     ...     return e.share(k).max()
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
     >>> df.rank.items.catalog("top_item_share@2", ci=None)["value"].item()
     0.5
     >>> rf.unregister(top_item_share)
     """
 
-    # : The rank of each row of a list, from 1 on, and the number of items in the list: words for
-    # `summed` and `of_users`.
+    #: The rank of each row of a list, from 1 on, and the number of items in the list: words for
+    #: `summed` and `of_users`.
     rank = RANK
     length = pl.col("#length")
 
@@ -181,10 +186,8 @@ class Exposure:
 
     @property
     def _label(self) -> pl.Expr:
-        self._need(
-            self.labels,
-            "reads labels, which it does not declare; write @rf.catalog_metric(labels=True)",
-        )
+        says = "reads labels, which it does not declare; write @rf.catalog_metric(labels=True)"
+        self._refuse_unless(self.labels, says)
         self.counted.columns.add(LABEL)
         return pl.col(LABEL)
 
@@ -197,7 +200,7 @@ class Exposure:
     @property
     def unseen(self) -> pl.Expr:
         """1.0 for an item that the user does not have in the past interactions, else 0.0."""
-        self._require_past()
+        self._refuse_without_past()
         self.counted.columns.add(UNSEEN)
         return pl.col(UNSEEN)
 
@@ -217,9 +220,10 @@ class Exposure:
         have a `length`; the past has no `rank`.
         """
         if over == PAST:
-            self._require_past()
+            self._refuse_without_past()
         depth: Depth = k if over == "lists" else over
-        return pl.col(noted(self.counted.items, f"#items {x}@{depth}", Sum(x, depth)))
+        name = noted(self.counted.items, f"#items {x}@{depth}", Sum(x, depth))
+        return pl.col(name)
 
     def shown(self, k: int | None = None) -> pl.Expr:
         """The number of users who were shown the item."""
@@ -238,7 +242,7 @@ class Exposure:
         """The share of the users of the past interactions who have the item, also for rows; 0 for
         an item without any.
         """
-        self._require_past()
+        self._refuse_without_past()
         return pl.col("#popularity")
 
     @property
@@ -254,14 +258,18 @@ class Exposure:
         tail starts. `tail` is the least share of the items of the past that are in the tail, as for
         ``tail_share``.
         """
-        if of_column := head is None and tail is None:
-            found = self.known.groups
+        by_column = head is None and tail is None
+        items = Verbatim("catalog")
+        if by_column:
+            groups = self.known.groups
+            advice = on(group="provider", items=items)
         else:
-            self._require_past()
-            found = self.known.head_and_tail(0.8 if head is None else head, tail)
-        advice = on(**{"group": "provider"} if of_column else {}, items=Verbatim("catalog"))
-        self._need(found, "compares groups of items; give the items of the catalog, as ", advice)
-        return {**(found or {})}
+            self._refuse_without_past()
+            groups = self.known.head_and_tail(0.8 if head is None else head, tail)
+            advice = on(items=items)
+        says = "compares groups of items; give the items of the catalog, as "
+        self._refuse_unless(groups, says, advice)
+        return {**(groups or {})}
 
     def group_sums(
         self, x: pl.Expr, head: float | None = None, tail: float | None = None
@@ -270,11 +278,14 @@ class Exposure:
         per group, as in `groups`.
         """
         groups = self.groups(head, tail).values()
-        return exploded(pl.concat_list([x.filter(group.within).sum() for group in groups]))
+        sums = [x.filter(group.within).sum() for group in groups]
+        return exploded(pl.concat_list(sums))
 
     def group_sizes(self, head: float | None = None, tail: float | None = None) -> pl.Expr:
         """The number of items of each group in the catalog: a row per group, as in `groups`."""
-        return pl.lit(pl.Series([float(group.size) for group in self.groups(head, tail).values()]))
+        groups = self.groups(head, tail).values()
+        sizes = [float(group.size) for group in groups]
+        return pl.lit(pl.Series(sizes))
 
     def per_group(
         self, x: pl.Expr, head: float | None = None, tail: float | None = None
@@ -290,13 +301,13 @@ class Exposure:
     def n_items(self) -> pl.Expr:
         """The number of items in the catalog."""
         size = self.known.size
-        frame = Code(
-            ", or a frame or a list of their ids", command=", or a file with a row for each"
-        )
         says = (
             "divides by the number of items in the catalog, which recommendations do not tell; say "
         )
-        self._need(size is not None, says, option(items=1000), ", their number", frame)
+        command = ", or a file with a row for each"
+        frame = Code(", or a frame or a list of their ids", command=command)
+        number = option(items=1000)
+        self._refuse_unless(size is not None, says, number, ", their number", frame)
         return pl.lit(float(size or 0))
 
     def of_users(self, x: pl.Expr, k: int | None = None, *, squared: bool = False) -> pl.Expr:
@@ -326,23 +337,22 @@ class Exposure:
     @property
     def past_popularity(self) -> pl.Expr:
         """The mean popularity of a user's past items, averaged over the users who have any."""
-        self._require_past()
+        self._refuse_without_past()
         past = pl.col("#past")
         total = self._number("#past", Sum(past, None, by_user=True))
-        return total / self._number(
-            "#users with a past", Sum(past.is_not_null(), None, by_user=True)
-        )
+        has_past = Sum(past.is_not_null(), None, by_user=True)
+        return total / self._number("#users with a past", has_past)
 
     def _number(self, name: str, x: Sum) -> pl.Expr:
-        return pl.lit(self.figures.get(noted(self.counted.users, name, x), math.nan))
+        known_as = noted(self.counted.users, name, x)
+        return pl.lit(self.figures.get(known_as, math.nan))
 
-    def _require_past(self) -> None:
-        says, frame = (
-            "compares with what users chose before; say ",
-            ", a frame with a row per user and item",
-        )
-        self._need(self.known.has_past, says, option(interactions=Verbatim("train")), frame)
+    def _refuse_without_past(self) -> None:
+        says = "compares with what users chose before; say "
+        past = option(interactions=Verbatim("train"))
+        frame = ", a frame with a row per user and item"
+        self._refuse_unless(self.known.has_past, says, past, frame)
 
-    def _need(self, known: object, *says: Text) -> None:
+    def _refuse_unless(self, known: object, *says: Text) -> None:
         if not known:
             raise InvalidOption(f"{self.text} ", *says)

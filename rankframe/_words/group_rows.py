@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -17,86 +17,120 @@ from .._table.columns import is_finite, is_rank, message_of, naming, unfit_weigh
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .rank_key import columns_of, rank_key
-from .rows import Cut, PairCounts, Rows, on_rows
+from .rows import Cut, PairCounts, Rows, on_rows, zero_unless
+
+GroupFault: TypeAlias = tuple[pl.Expr, str | pl.Expr]
+"""Whether a group has a fault, and the message of it."""
 
 
 class GroupRows(Rows):
     """The rows of one group, in rank order by an expression over the group's raw columns."""
 
     def __init__(self, setup: Setup, *, labels: bool = True) -> None:
-        if setup.policies.tie_rule.averages:
-            ties = f"ties={setup.policies.ties!r}"
-            raise InvalidOption(
-                f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})"
-            )
-        if setup.policies.unjudged == "bounds":
-            raise InvalidOption(
-                "an expression gives one value, not two; write df.rank.on(unjudged='bounds')"
-            )
+        self._refuse_policies(setup)
         self.setup = setup
-        label = pl.col(setup.roles.label).cast(pl.Float64)
-        if not labels and not setup.policies.orders_by_label:  # null, where the table has none
-            there = cs.by_name(setup.roles.label, require_all=False).cast(pl.Float64)
-            label = pl.coalesce(there, pl.when(pl.int_range(pl.len()) < 0).then(0.0))
-        score = pl.col(setup.roles.score)
-        if setup.policies.scores == "float32":
-            score = score.cast(pl.Float32)
-        if setup.policies.ascending:  # of any type, unsigned ones too
-            score = score.rank("dense", descending=True)
-        if setup.policies.drops_first:
-            score = pl.when(label >= 0).then(score)
+        policies = setup.policies
+        label = self._labels(labels)
+        score = self._scores(label)
         key, descending = rank_key(setup, score, label)
 
         def ranked(x: pl.Expr) -> pl.Expr:
             return sorted_in_group(x, key, descending)
 
         self._given = label
-        self._ranked, retrieved = ranked, ranked(score).is_not_null()
-        given = (
-            ranked(pl.col(setup.roles.score).cast(pl.Float64)) if setup.takes_ranks else self.place
-        )
-        if setup.policies.depth is not None:
-            retrieved &= given <= setup.policies.depth
-        if setup.policies.drops_after_cut:
+        self._ranked = ranked
+        given = self.place
+        if setup.takes_ranks:
+            given = ranked(pl.col(setup.roles.score).cast(pl.Float64))
+        retrieved = ranked(score).is_not_null()
+        if policies.depth is not None:
+            retrieved &= given <= policies.depth
+        if policies.drops_after_cut:
             within = retrieved & (ranked(label) >= 0).fill_null(False)
             self._ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
             retrieved = within.sort_by(within, descending=True)
         self._score = pl.when(retrieved).then(self._ranked(score))
-        shares = setup.policies.tie_rule.shares and not setup.takes_ranks
+        shares = policies.tie_rule.shares and not setup.takes_ranks
         place = self.last_tied(self.place) if shares else given
         self.rank = pl.when(retrieved).then(place)
         self.raw = self._ranked(label)
-        if setup.policies.unretrieved == "drop":
+        if policies.unretrieved == "drop":
             self.raw = pl.when(retrieved).then(self.raw)
-        self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
-        self.faults = self._faults(
-            score, label, [setup.roles.score, *([setup.roles.label] if labels else [])]
-        )
+        self.label = zero_unless(self.raw > 0, self.raw)
+        numbers = [setup.roles.score]
+        if labels:
+            numbers.append(setup.roles.label)
+        self.faults = self._faults(score, label, numbers)
 
-    def _faults(
-        self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]
-    ) -> list[tuple[pl.Expr, str | pl.Expr]]:
+    @staticmethod
+    def _refuse_policies(setup: Setup) -> None:
+        """Refuse policies that give no one order, or no one value."""
+        if setup.policies.tie_rule.averages:
+            ties = f"ties={setup.policies.ties!r}"
+            says = (
+                f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})"
+            )
+            raise InvalidOption(says)
+        if setup.policies.unjudged == "bounds":
+            says = "an expression gives one value, not two; write df.rank.on(unjudged='bounds')"
+            raise InvalidOption(says)
+
+    def _labels(self, required: bool) -> pl.Expr:
+        """The labels; null where the table has none, if they are not required."""
+        name = self.setup.roles.label
+        if required or self.setup.policies.orders_by_label:
+            return pl.col(name).cast(pl.Float64)
+        if_there = cs.by_name(name, require_all=False).cast(pl.Float64)
+        nothing = pl.when(pl.int_range(pl.len()) < 0).then(0.0)
+        return pl.coalesce(if_there, nothing)
+
+    def _scores(self, label: pl.Expr) -> pl.Expr:
+        """The scores by which documents are ranked, the greatest being the best."""
+        policies = self.setup.policies
+        score = pl.col(self.setup.roles.score)
+        if policies.scores == "float32":
+            score = score.cast(pl.Float32)
+        if policies.ascending:  # of any type, unsigned ones too
+            score = score.rank("dense", descending=True)
+        if policies.drops_first:
+            score = pl.when(label >= 0).then(score)
+        return score
+
+    def _faults(self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]) -> list[GroupFault]:
         """The faults of the columns, whose types are not known, with their messages."""
-        setup, doc, none = self.setup, columns_of(self.setup), pl.lit(False)
-        texts = {name: cs.by_name(name) - cs.numeric() - cs.boolean() for name in numbers}
-        is_nan = pl.any_horizontal(none, (cs.by_name(setup.roles.score) & cs.float()).is_nan())
-        found = {"NaN score": is_nan, "label not finite": ~is_finite(label)}
-        found["repeated document"] = pl.any_horizontal(none, doc.is_duplicated())
-        found |= {kind: rows for kind, (_, rows) in unfit_weights(setup, label).items()}
+        setup = self.setup
+        doc = columns_of(setup)
+        none = pl.lit(False)
+        scores = cs.by_name(setup.roles.score)
+        bad_rows = {
+            "NaN score": pl.any_horizontal(none, (scores & cs.float()).is_nan()),
+            "label not finite": ~is_finite(label),
+            "repeated document": pl.any_horizontal(none, doc.is_duplicated()),
+        }
+        for kind, (_, rows) in unfit_weights(setup, label).items():
+            bad_rows[kind] = rows
         if setup.policies.tie_rule.as_text:
-            found["nested document"] = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
+            nested = (doc & cs.nested()).is_not_null()
+            bad_rows["nested document"] = pl.any_horizontal(none, nested)
         tied = score.is_duplicated() & score.is_not_null()
         if setup.takes_ranks:
-            found["no rank"] = ~is_rank(pl.col(setup.roles.score).cast(pl.Float64))
-            found["shared rank"] = tied
+            rank = pl.col(setup.roles.score).cast(pl.Float64)
+            bad_rows["no rank"] = ~is_rank(rank)
+            bad_rows["shared rank"] = tied
         if setup.policies.tie_rule.refuses:
-            found["forbidden tie"] = tied
-        says = "column {!r} holds no numbers; cast it, as with .cast(pl.Float64)"
-        no_numbers = [
-            (pl.any_horizontal(none, x.is_not_null()).any(), says.format(name))
-            for name, x in texts.items()
-        ]
-        return [*no_numbers, *((x.any(), message_of(kind, setup)) for kind, x in found.items())]
+            bad_rows["forbidden tie"] = tied
+        faults = [self._no_numbers(name) for name in numbers]
+        for kind, rows in bad_rows.items():
+            faults.append((rows.any(), message_of(kind, setup)))
+        return faults
+
+    @staticmethod
+    def _no_numbers(name: str) -> GroupFault:
+        """The fault of a column that holds values of other types than numbers."""
+        text = cs.by_name(name) - cs.numeric() - cs.boolean()
+        is_text = pl.any_horizontal(pl.lit(False), text.is_not_null())
+        says = f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)"
+        return is_text.any(), says
 
     @property
     def has_labels(self) -> pl.Expr:
@@ -122,7 +156,8 @@ class GroupRows(Rows):
 
     def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
         query = pl.int_range(pl.len()) * 0
-        rows = pl.struct([query.alias("query"), *(x.alias(name) for name, x in columns.items())])
+        fields = [x.alias(name) for name, x in columns.items()]
+        rows = pl.struct([query.alias("query"), *fields])
         return rows.map_batches(partial(on_rows, function), return_dtype=pl.Float64)
 
     def each(self, x: pl.Expr) -> pl.Expr:
@@ -135,14 +170,16 @@ class GroupRows(Rows):
         return x.shift(step, fill_value=end)
 
     def first_tied(self, x: pl.Expr) -> pl.Expr:
-        starts = self._score.ne_missing(self._score.shift(1)) | (self.place == 1)
-        return (
-            pl.when(starts).then(x.cast(pl.Float64)).forward_fill().cast(pl.Float64)
-        )  # empty groups lose the type
+        before = self._score.shift(1)
+        starts = self._score.ne_missing(before) | (self.place == 1)
+        on_first = pl.when(starts).then(x.cast(pl.Float64))
+        return on_first.forward_fill().cast(pl.Float64)  # empty groups lose the type
 
     def last_tied(self, x: pl.Expr) -> pl.Expr:
-        ends = self._score.ne_missing(self._score.shift(-1)) | (self.place == pl.len())
-        return pl.when(ends).then(x.cast(pl.Float64)).backward_fill().cast(pl.Float64)
+        after = self._score.shift(-1)
+        ends = self._score.ne_missing(after) | (self.place == pl.len())
+        on_last = pl.when(ends).then(x.cast(pl.Float64))
+        return on_last.backward_fill().cast(pl.Float64)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         return x.sum()
@@ -161,15 +198,16 @@ class GroupRows(Rows):
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts:
         # over all pairs, as an expression has no loops
-        label, level = pl.when(among).then(label), self._score.rank("dense").fill_null(0)
+        label = pl.when(among).then(label)
+        level = self._score.rank("dense").fill_null(0)
         n = pl.len().cast(pl.Int64)
-        one, other = pl.int_range(n * n) // n, pl.int_range(n * n) % n
-        differ, higher, lower = (
-            label.gather(one) > label.gather(other),
-            level.gather(one),
-            level.gather(other),
-        )
-        counts = (differ, differ & (higher == lower), differ & (higher < lower))
+        pair = pl.int_range(n * n)
+        one = pair // n
+        other = pair % n
+        unequal = label.gather(one) > label.gather(other)
+        higher = level.gather(one)
+        lower = level.gather(other)
+        counts = (unequal, unequal & (higher == lower), unequal & (higher < lower))
         return PairCounts(*(x.sum().cast(pl.Float64) for x in counts))
 
     @property
@@ -178,9 +216,10 @@ class GroupRows(Rows):
         raise InvalidOption(f"{says}; say it, as rf.expr.err(max_label=4)")
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
-        self.faults.append(
-            (bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message)
-        )
+        says: str | pl.Expr = message
+        if of_label:
+            says = naming(message, self.label.filter(bad).max())
+        self.faults.append((bad.any(), says))
 
     def refuse_value(self, bad: pl.Expr, message: str) -> None:
         self.faults.append((bad, message))

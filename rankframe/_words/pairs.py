@@ -16,8 +16,9 @@ BITS_OF_STEP = 4
 
 
 def lower_before(level: Places, first: Places, last: Places, *before: Places) -> list[Counts]:
-    """For each row and each place in `before`, count the rows of its run before that place with a
-    lower level.
+    """The number of rows of a lower level in a row's run before a place.
+
+    There is one count for each row and each place in `before`.
 
     Runs are contiguous; `first` and `last` (exclusive) delimit a row's run, and places lie between
     them. Levels are whole numbers from 0 on.
@@ -30,23 +31,25 @@ def lower_before(level: Places, first: Places, last: Places, *before: Places) ->
     at: Places = np.arange(len(level))
     places = list(before)
     for step in reversed(range(-(-int(level.max(initial=0)).bit_length() // BITS_OF_STEP))):
-        digit = ((level >> (BITS_OF_STEP * step)) & (2**BITS_OF_STEP - 1)).astype(np.uint8)
+        digit = (level >> (BITS_OF_STEP * step)) & (2**BITS_OF_STEP - 1)
+        digit = digit.astype(np.uint8)
         ordered = np.empty_like(digit)
         ordered[at] = digit
-        runs = [x.copy() for x in (at, first, last, *places)] if step else []
+        moved = [x.copy() for x in (at, first, last, *places)] if step else []
         for value in np.flatnonzero(np.bincount(digit)):
             rows = np.flatnonzero(digit == value)
-            lower, start = _so_far(ordered < value), first[rows]
+            start = first[rows]
+            lower = _so_far(ordered < value)
             lower_above = lower[start]
             for count, place in zip(counts, places, strict=True):
                 count[rows] += lower[place[rows]] - lower_above
             if step:
                 same = _so_far(ordered == value)
                 begins = start + lower[last[rows]] - lower_above
-                for run, place in zip(runs, (at, first, last, *places), strict=True):
-                    run[rows] = begins + same[place[rows]] - same[start]
+                for new, old in zip(moved, (at, first, last, *places), strict=True):
+                    new[rows] = begins + same[old[rows]] - same[start]
         if step:
-            at, first, last, *places = runs
+            at, first, last, *places = moved
     return counts
 
 
@@ -58,51 +61,60 @@ def _so_far(rows: NDArray[np.bool_]) -> Counts:
 
 
 def lower_labelled(rows: pl.Series) -> pl.Series:
-    """Count, per row, the rows of a lower level in its query: all, tied ones, and ones with a
-    higher score.
+    """The number of rows of a lower level in each row's query.
+
+    There are three: of all, of tied ones and of ones with a higher score.
 
     `rows` has the fields ``query``, one value per query, ``tied``, one value per group of ties, and
     ``level``, null for rows that are in no pair. The rows of a query are ordered by falling score.
     """
     every = rows.struct.unnest()
-    here = every["level"].is_not_null()
-    some = every.filter(here) if every["level"].has_nulls() else every
-    (first, last), (begins, ends) = (_runs(some[name].to_numpy()) for name in ("query", "tied"))
-    level = some["level"].to_numpy().astype(np.int64)
-    lower, above, to_end = lower_before(level, first, last, last, begins, ends)
-    found = pl.DataFrame({"unequal": lower, "tied": to_end - above, "inverted": above})
-    if len(some) < len(every):
-        at = (here.cum_sum() - 1).cast(pl.get_index_type())  # nulls for rows that are in no pair
-        found = found[pl.select(pl.when(here).then(at)).to_series()]
-    return found.cast(pl.Float64).to_struct(rows.name)
+    in_pair = every["level"].is_not_null()
+    labelled = every.filter(in_pair) if every["level"].has_nulls() else every
+    first, last = _runs(labelled["query"].to_numpy())
+    begins, ends = _runs(labelled["tied"].to_numpy())
+    level = labelled["level"].to_numpy().astype(np.int64)
+    unequal, inverted, to_end = lower_before(level, first, last, last, begins, ends)
+    tied = to_end - inverted
+    counts = pl.DataFrame({"unequal": unequal, "tied": tied, "inverted": inverted})
+    if len(labelled) < len(every):
+        number = (in_pair.cum_sum() - 1).cast(pl.get_index_type())
+        at = pl.when(in_pair).then(number)  # nulls for rows that are in no pair
+        counts = counts[pl.select(at).to_series()]
+    return counts.cast(pl.Float64).to_struct(rows.name)
 
 
 def greater_before(rows: pl.Series) -> pl.Series:
-    """Count, per row, the rows of its query with a smaller ``order`` and a greater ``value``, a
-    whole number from 0.
+    """The number of rows of each row's query with a smaller ``order`` and a greater ``value``.
+
+    Values are whole numbers from 0 on.
 
     `rows` has the fields ``query``, ``order`` and ``value``; a row without a value counts nowhere
     and gets 0.
     """
     every = rows.struct.unnest().with_row_index("row")
-    some = every.filter(pl.col("value").is_not_null()).sort("query", "order")
-    first, last = _runs(some["query"].to_numpy())
-    value = some["value"].to_numpy().astype(np.int64)
-    (before,) = lower_before(value.max(initial=0) - value, first, last, np.arange(len(value)))
-    found = np.zeros(len(every))
-    found[some["row"].to_numpy()] = before
-    return pl.Series(rows.name, found)
+    has_value = pl.col("value").is_not_null()
+    valued = every.filter(has_value).sort("query", "order")
+    first, last = _runs(valued["query"].to_numpy())
+    value = valued["value"].to_numpy().astype(np.int64)
+    level = value.max(initial=0) - value
+    (n_greater,) = lower_before(level, first, last, np.arange(len(value)))
+    counts = np.zeros(len(every))
+    counts[valued["row"].to_numpy()] = n_greater
+    return pl.Series(rows.name, counts)
 
 
 def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
     """Where each run of equal numbers starts."""
-    return np.flatnonzero(
-        np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]])
-    )
+    is_first = np.ones(len(runs[:1]), dtype=bool)
+    changes = runs[1:] != runs[:-1]
+    return np.flatnonzero(np.concatenate([is_first, changes]))
 
 
-def _runs(of: NDArray[np.generic]) -> tuple[Places, Places]:
+def _runs(values: NDArray[np.generic]) -> tuple[Places, Places]:
     """Where each row's run of equal values begins, and where it ends."""
-    starts = starts_of(of)
-    sizes = np.diff(starts, append=len(of))
-    return np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)
+    starts = starts_of(values)
+    sizes = np.diff(starts, append=len(values))
+    begins = np.repeat(starts, sizes)
+    ends = np.repeat(starts + sizes, sizes)
+    return begins, ends

@@ -19,8 +19,9 @@ def undefined(value: pl.Expr) -> pl.Expr:
 
 
 def quotients(value: pl.Expr) -> Iterator[tuple[pl.Expr, pl.Expr]]:
-    """Numerator and divisor of each quotient of a query's numbers; those of single rows, inside of
-    a sum, do not count.
+    """Numerator and divisor of each quotient of a query's numbers.
+
+    Those of single rows, inside of a sum, do not count.
     """
     parts = value.meta.pop()
     if len(parts) == 1 and any(value.meta.eq(getattr(parts[0], name)()) for name in AGGREGATIONS):

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
+from .._support.option_groups import with_group as with_group
 from .._support.option_kinds import ValueOf as ValueOf, check
 from .._support.option_values import Range as Range, is_number as is_number
 from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label
@@ -22,7 +23,7 @@ from .context import (
     foraging as foraging,
 )
 from .expected_ties import Expectation, LeavesRanksOut, NoExpectation, OneRank
-from .rows import Answer, Cut, Factor, Rows
+from .rows import Answer, Cut, Factor, Rows, quotient as quotient, zero_unless as zero_unless
 
 LISTED = 1_000_000
 """The largest cutoff of formulas that list all ranks down to it, or count them with rounding
@@ -81,34 +82,43 @@ class Ranking(Context):
     threshold: float
     #: The number of documents in the collection; None if it is not known.
     collection_size: float | None
-    # : The weight of each document, of a click 1 over its propensity and else 0; None without a
-    # column of either.
+    #: The weight of each document, of a click 1 over its propensity and else 0; None without a
+    #: column of either.
     weight: pl.Expr | None = None
 
     def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
-        self.rows, self.setup, self.expected, self.used = rows, setup, expected, Used()
-        self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
-        self.threshold = setup.policies.relevant
-        self.collection_size = setup.policies.collection_size
-        self.shares = setup.policies.tie_rule.shares
-        listed_only = setup.policies.unretrieved == "drop"
-        if listed_only:
-            self.collection_size = None  # a tool that sees only the list knows no collection
+        roles = setup.roles
+        policies = setup.policies
+        self.rows = rows
+        self.setup = setup
+        self.expected = expected
+        self.used = Used()
+        self.rank = rows.rank
+        self.label = rows.label
+        self._raw = rows.raw
+        self.threshold = policies.relevant
+        self.collection_size = policies.collection_size
+        self.shares = policies.tie_rule.shares
         self._falls_by: pl.Expr | None = None  # the sort key of an ideal ranking
-        if setup.roles.weight is not None:
-            self.weight = rows.column(pl.col(setup.roles.weight).cast(pl.Float64).fill_null(0.0))
-        if setup.roles.propensity is not None:
-            p = rows.column(pl.col(setup.roles.propensity).cast(pl.Float64))
-            p = (
-                p.clip(lower_bound=setup.policies.clip)
-                if setup.policies.estimate == "clipped"
-                else p
-            )
-            self.weight = rows.once(pl.when(self._raw > 0).then(1 / p).otherwise(0.0))
-        counted = [self.retrieved] * listed_only + [self.judged] * (
-            setup.policies.unjudged == "drop"
-        )
-        self._counted = pl.all_horizontal(counted) if counted else None
+        if roles.weight is not None:
+            weight = pl.col(roles.weight).cast(pl.Float64)
+            self.weight = rows.column(weight.fill_null(0.0))
+        if roles.propensity is not None:
+            self.weight = self._inverse_propensity(pl.col(roles.propensity))
+        conditions = []
+        if policies.unretrieved == "drop":
+            self.collection_size = None  # a tool that sees only the list knows no collection
+            conditions.append(self.retrieved)
+        if policies.unjudged == "drop":
+            conditions.append(self.judged)
+        self._counted = pl.all_horizontal(conditions) if conditions else None
+
+    def _inverse_propensity(self, propensity: pl.Expr) -> pl.Expr:
+        """1 over the propensity of each click, 0 for other documents."""
+        p = self.rows.column(propensity.cast(pl.Float64))
+        if self.setup.policies.estimate == "clipped":
+            p = p.clip(lower_bound=self.setup.policies.clip)
+        return self.rows.once(zero_unless(self._raw > 0, 1 / p))
 
     @property
     def answer(self) -> Answer:
@@ -129,46 +139,41 @@ class Ranking(Context):
         if min_label is None:
             return self
         least = check("min_label", min_label, Label)
-        return self._with(label=pl.when(self.label >= least).then(self.label).otherwise(0.0))
+        reached = self.label >= least
+        return self._with(label=zero_unless(reached, self.label))
 
     def retrieved_only(self) -> Ranking:
         """The same ranking where documents that were not retrieved count as not judged."""
-        label = self.rows.once(pl.when(self.retrieved).then(self.label).otherwise(0.0))
-        counted = self.retrieved if self._counted is None else self._counted & self.retrieved
-        return self._with(
-            label=label, _raw=pl.when(self.retrieved).then(self._raw), _counted=counted
-        )
+        label = self.rows.once(zero_unless(self.retrieved, self.label))
+        raw = pl.when(self.retrieved).then(self._raw)
+        counts = self.retrieved if self._counted is None else self._counted & self.retrieved
+        return self._with(label=label, _raw=raw, _counted=counts)
 
     def ideal(self, gain: Gain = "linear") -> Ranking:
         """The best possible ranking: all documents by falling gain, its rank i on the row of rank i
         here.
         """
-        worth = (
-            self.label
-            if gain_rises(gain) and self.weight is None
-            else self._times_weight(self.gain(gain))
-        )
+        by_label = gain_rises(gain) and self.weight is None
+        worth = self.label if by_label else self._times_weight(self.gain(gain))
         best = self._with(expected=None, _falls_by=worth, rank=self.rows.place)
-        best.label = (
-            self.rows.falling(self.label) if worth is self.label else best._arranged(self.label)
-        )
+        if worth is self.label:
+            best.label = self.rows.falling(self.label)
+        else:
+            best.label = best._arranged(self.label)
         if self.weight is not None:
             best.weight = best._arranged(self.weight)
         return best
 
     def _arranged(self, x: pl.Expr) -> pl.Expr:
         """`x` in the order of this ranking's ranks."""
-        return (
-            x
-            if self._falls_by is None
-            else self.rows.along(x.sort_by(self._falls_by, descending=True))
-        )
+        if self._falls_by is None:
+            return x
+        return self.rows.along(x.sort_by(self._falls_by, descending=True))
 
     def column(self, x: pl.Expr) -> pl.Expr:
         """`x`, an expression over the table's columns, for each document of the ranking."""
-        return self._arranged(
-            self.counted(self.rows.column(self.rows.within(x, self.setup.roles.query)))
-        )
+        within_query = self.rows.within(x, self.setup.roles.query)
+        return self._arranged(self.counted(self.rows.column(within_query)))
 
     def counted(self, x: pl.Expr) -> pl.Expr:
         """`x`, null for documents that a policy leaves out."""
@@ -182,7 +187,7 @@ class Ranking(Context):
     @property
     def own_rank(self) -> pl.Expr:
         """The rank, which no other document has."""
-        self._need_one_a_rank()
+        self._refuse_shared_ranks()
         return self.rank
 
     @property
@@ -198,7 +203,8 @@ class Ranking(Context):
     @property
     def nonrelevant(self) -> pl.Expr:
         """Whether the document was judged with a label below the threshold."""
-        return self.raw.is_between(0, self.threshold, closed="left").fill_null(False)
+        below = self.raw.is_between(0, self.threshold, closed="left")
+        return below.fill_null(False)
 
     @property
     def unjudged(self) -> pl.Expr:
@@ -214,7 +220,7 @@ class Ranking(Context):
     @property
     def hits(self) -> pl.Expr:
         """The number of relevant documents at this rank or above."""
-        self._need_order()
+        self._refuse_expected()
         return self._shared(self.rows.count_so_far(self.relevant > 0))
 
     @property
@@ -223,22 +229,24 @@ class Ranking(Context):
         relevant = self.relevant
         if self.expected is None:
             return relevant * self.hits
-        return self.expected.hits_at(relevant, self.rows.count_so_far(relevant > 0))
+        hits = self.rows.count_so_far(relevant > 0)
+        return self.expected.hits_at(relevant, hits)
 
     @property
     def first_relevant(self) -> pl.Expr:
         """1.0 at the rank of the first relevant document, else 0.0."""
         relevant = self.relevant
+        hits = self.rows.count_so_far(relevant > 0)
         if self.expected is None:
-            return pl.when(self.rows.count_so_far(relevant > 0) == 1).then(relevant).otherwise(0.0)
-        miss = self.expected.miss(relevant, self.rows.count_so_far(relevant > 0))
+            return zero_unless(hits == 1, relevant)
+        miss = self.expected.miss(relevant, hits)
         return self._product_before(miss) * (1 - miss)
 
     def stops(self, x: pl.Expr) -> pl.Expr:
         """The probability that a reader stops at this rank, if each document satisfies with
         probability `x`.
         """
-        self._need_one_a_rank()
+        self._refuse_shared_ranks()
         reached = self._product_before(1 - x)
         return x * reached if self.expected is None else self.expected.stops(x, reached)
 
@@ -252,9 +260,8 @@ class Ranking(Context):
     def _times_weight(self, x: pl.Expr) -> pl.Expr:
         if self.weight is None:
             return x
-        return self._fit(
-            x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights"
-        )
+        says = f"a gain times its weight is above {GREATEST:g}; give smaller weights"
+        return self._fit(x * self.weight, says)
 
     @property
     def clicks(self) -> pl.Expr:
@@ -269,9 +276,8 @@ class Ranking(Context):
         """
         if isinstance(gain, pl.Expr):
             says = f"gain={gain} is negative, NaN or above {GREATEST:g} for a document"
-            return self.rows.once(
-                self._fit(self.column(gain).cast(pl.Float64).fill_null(0.0), says)
-            )
+            given = self.column(gain).cast(pl.Float64).fill_null(0.0)
+            return self.rows.once(self._fit(given, says))
         worth_of: str | Mapping[float, float] = check("gain", gain, Gain)
         if worth_of == "linear":
             return self.label
@@ -283,22 +289,22 @@ class Ranking(Context):
             )
             self.refuse(self.label >= 900, says)
             return self.rows.exponential(self.label)
-        labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
+        labels = [float(label) for label in worth_of]
+        worths = [float(worth) for worth in worth_of.values()]
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
-        self.refuse(
-            unmapped,
-            f"a label has no gain in {shown(worth_of)}; give every positive label its gain",
-        )
+        says = f"a label has no gain in {shown(worth_of)}; give every positive label its gain"
+        self.refuse(unmapped, says)
         worth = self.label.replace_strict(labels, worths, default=0.0, return_dtype=pl.Float64)
-        return self.rows.once(pl.when(self.judged).then(worth).otherwise(0.0))
+        return self.rows.once(zero_unless(self.judged, worth))
 
     def _fit(self, worth: pl.Expr, message: str) -> pl.Expr:
-        """Refuse gains outside 0 to `GREATEST` with `message`; they count 0, so that no sum
-        overflows.
+        """Refuse gains outside 0 to `GREATEST` with `message`.
+
+        They count 0, so that no sum overflows.
         """
-        fit = worth.is_between(0, GREATEST)
-        self.refuse(~fit, message)
-        return pl.when(fit).then(worth).otherwise(0.0)
+        is_fit = worth.is_between(0, GREATEST)
+        self.refuse(~is_fit, message)
+        return zero_unless(is_fit, worth)
 
     @property
     def n_relevant(self) -> pl.Expr:
@@ -316,14 +322,17 @@ class Ranking(Context):
             return pl.min_horizontal(self.depth(k), self.n_retrieved)
         if self.answer == "rank":
             return self.rows.count_so_far(self.retrieved, of_all=True)
-        return self.n_retrieved if k is None else self.count((self.rank <= k).fill_null(False))
+        if k is None:
+            return self.n_retrieved
+        return self.count((self.rank <= k).fill_null(False))
 
     @property
     def misses(self) -> pl.Expr:
         """The number of retrieved documents at this rank or above that are not relevant."""
         if not self.setup.takes_ranks:
             return self.rank - self.hits
-        return self.rows.count_so_far(self.retrieved, of_all=True) - self.hits
+        n_so_far = self.rows.count_so_far(self.retrieved, of_all=True)
+        return n_so_far - self.hits
 
     @property
     def n_candidates(self) -> pl.Expr:
@@ -356,19 +365,19 @@ class Ranking(Context):
         """An expression that looks up or down the ranking, such as `x.cum_max()`, applied within
         each query.
         """
-        self._need_order()
-        self._need_one_a_rank()
+        self._refuse_expected()
+        self._refuse_shared_ranks()
         return self.rows.along(x)
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` down to this rank, this one included; a null adds nothing."""
-        self._need_order()
+        self._refuse_expected()
         return self._shared(self.rows.so_far(self._number(x).fill_null(0.0)))
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
         """The product of `x` over the ranks above this one; 1 at the top. A null counts as 1."""
-        self._need_order()
-        self._need_one_a_rank()
+        self._refuse_expected()
+        self._refuse_shared_ranks()
         return self._product_before(self._number(x).fill_null(1.0))
 
     def _product_before(self, x: pl.Expr) -> pl.Expr:
@@ -376,7 +385,7 @@ class Ranking(Context):
 
     def below(self, x: pl.Expr, end: float) -> pl.Expr:
         """`x` of the next rank, and `end` below the last one."""
-        self._need_one_a_rank()
+        self._refuse_shared_ranks()
         return self.rows.next_to(x, -1, end)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
@@ -393,9 +402,10 @@ class Ranking(Context):
 
     def count_above(self, rows: pl.Expr) -> pl.Expr:
         """The number of documents above this rank for which `rows` is true, with any label."""
-        self._need_order()
+        self._refuse_expected()
         rows = self.rows.each(rows).cast(pl.Boolean).fill_null(False)
-        return self._shared(self.rows.count_so_far(rows, of_all=True)) - rows.cast(pl.Float64)
+        n_so_far = self.rows.count_so_far(rows, of_all=True)
+        return self._shared(n_so_far) - rows.cast(pl.Float64)
 
     def total(
         self, x: pl.Expr, k: Cut = None, *, weight: Factor = None, over: Factor = None
@@ -409,11 +419,12 @@ class Ranking(Context):
         self.used.total |= not is_divisor
         if self.expected is not None:
             x = self.expected.at_rank(x)
-        return self._total(self._down_to(x, k, weight, over), k, is_divisor)
+        terms = self._down_to(x, k, weight, over)
+        return self._total(terms, k, is_divisor)
 
     def _total(self, x: pl.Expr, k: Cut, divisor: bool) -> pl.Expr:
-        found = self.rows.total(x, k, divisor=divisor)
-        return self._shared(found) if self.answer == "rank" else found
+        total = self.rows.total(x, k, divisor=divisor)
+        return self._shared(total) if self.answer == "rank" else total
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
         """The hits down to rank `k`, as a divisor."""
@@ -422,8 +433,9 @@ class Ranking(Context):
     def divided_by(self, x: pl.Expr, k: Cut, *, over: Factor = None) -> pl.Expr:
         """The sum of `x` down to rank `k`, as a divisor; each divided by its rank's `over`."""
         if x.meta.root_names():  # a sum of ranks alone is the same for each order of tied documents
-            self._need_order()
-        return self._total(self._down_to(x, k, over=over), k, True)
+            self._refuse_expected()
+        terms = self._down_to(x, k, over=over)
+        return self._total(terms, k, True)
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""
@@ -431,7 +443,9 @@ class Ranking(Context):
 
     def cutoff(self, k: int | None) -> pl.Expr:
         """The cutoff: `k`, or infinity for None."""
-        return self.rank if self.answer == "rank" else pl.lit(math.inf if k is None else float(k))
+        if self.answer == "rank":
+            return self.rank
+        return pl.lit(math.inf if k is None else float(k))
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         """Fail with `message` where `bad` holds for a document; it names the label, if the fault is
@@ -454,21 +468,22 @@ class Ranking(Context):
             x = x * weight
         if over is not None:
             x = x / over
-        return (
-            pl.when(self.retrieved if k is None else self.rank <= k).then(x).otherwise(0.0)
-        )  # sums skip nulls slowly
+        counts = self.retrieved if k is None else self.rank <= k
+        return zero_unless(counts, x)  # sums skip nulls slowly
 
     def _unordered(self, x: pl.Expr) -> pl.Expr:
-        """`x` as a float; refused if it reads the order of tied documents, which has no
-        expectation.
+        """`x` as a float.
+
+        An order of tied documents has no expectation, so that an `x` that reads it is refused.
         """
         if "#rank" in x.meta.root_names():
-            self._need_order()
+            self._refuse_expected()
         return self._number(x)
 
     def _shared(self, x: pl.Expr) -> pl.Expr:
-        """`x`, which is counted down the ranking, at the last of tied documents if these share
-        their ranks.
+        """`x`, which is counted down the ranking.
+
+        Where tied documents share their ranks it is that of the last of them.
         """
         return self.rows.last_tied(x) if self.shares else x
 
@@ -479,12 +494,12 @@ class Ranking(Context):
         if self.setup.takes_ranks:
             raise LeavesRanksOut
 
-    def _need_one_a_rank(self) -> None:
+    def _refuse_shared_ranks(self) -> None:
         """Refuse a word that goes from document to document where tied ones share a rank."""
         if self.shares:
             raise OneRank
 
-    def _need_order(self) -> None:
+    def _refuse_expected(self) -> None:
         """Refuse a word that has no expectation over the orders of tied documents."""
         if self.expected is not None:
             raise NoExpectation

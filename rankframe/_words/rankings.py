@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal, TypeAlias
 
 import polars as pl
 
-from .._support.floats import NDArray, np
+from .._support.floats import Floats, Integers, NDArray, np
 from ..errors import InvalidOption, option
+from .rows import zero_unless
 from .sorted_rows import Needed
 
 Missing: TypeAlias = Literal["skip", "zero", "min"]
@@ -57,7 +58,10 @@ class OneRanking:
         """`x`, a function of the rank; documents with equal scores share its mean if ties count by
         expectation.
         """
-        return self.needed.column(x.mean().over(LIST, "#score")) if self.expected else x
+        if not self.expected:
+            return x
+        mean = x.mean().over(LIST, "#score")
+        return self.needed.column(mean)
 
     def within_ranking(self, x: pl.Expr) -> pl.Expr:
         """An aggregate of the rows of the ranking, on each of its rows."""
@@ -113,9 +117,9 @@ class Rankings(OneRanking):
         scores = Scores(self.needed, self.expected)
         says = (
             f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their "
-            "squares; give smaller scores"
+            "squares; give smaller scores, or fuse by ranks, as with 'rrf'"
         )
-        self.refuse(scores.score.abs() > GREATEST, f"{says}, or fuse by ranks, as with 'rrf'")
+        self.refuse(scores.score.abs() > GREATEST, says)
         return scores.score if normalize is None else self.needed.column(normalize(scores))
 
     @property
@@ -127,7 +131,8 @@ class Rankings(OneRanking):
         if self.missing == "zero":
             return score.fill_null(0.0)
         if self.missing == "min":
-            return pl.when(self.listed).then(score).otherwise(self.within_ranking(score.min()))
+            least = self.within_ranking(score.min())
+            return pl.when(self.listed).then(score).otherwise(least)
         return score
 
     @property
@@ -146,41 +151,47 @@ class Rankings(OneRanking):
         """The weight of the row's ranking; 1 for each if there are no weights."""
         if weights is None or not self.n_rankings:  # an empty table names no runs
             return pl.lit(1.0)
-        if len(weights) != self.n_rankings:
-            says = (
-                f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight "
-                "for each run, in their order"
-            )
-            raise InvalidOption(option(weights=list(weights)), says)
-        return RUN.replace_strict(
-            range(self.n_rankings), [float(x) for x in weights], return_dtype=pl.Float64
+        self._refuse_other_number(weights)
+        runs = range(self.n_rankings)
+        as_floats = [float(x) for x in weights]
+        return RUN.replace_strict(runs, as_floats, return_dtype=pl.Float64)
+
+    def _refuse_other_number(self, weights: Sequence[float] | None) -> None:
+        """Refuse weights that are not one for each run."""
+        if weights is None or not self.n_rankings or len(weights) == self.n_rankings:
+            return
+        says = (
+            f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight "
+            "for each run, in their order"
         )
+        raise InvalidOption(option(weights=list(weights)), says)
 
     def learned(self, place: pl.Expr) -> pl.Expr:
         """The value that training found for the run at a place, from 1 on; 0 beyond the last, and
         for a document not listed.
         """
         last = len(self.values[0])
-        return self._looked_up(
-            [(*x, 0.0) for x in self.values], pl.when(place <= last).then(place - 1).otherwise(last)
-        )
+        values = [(*of_run, 0.0) for of_run in self.values]
+        at = pl.when(place <= last).then(place - 1).otherwise(last)
+        return self._looked_up(values, at)
 
     def learned_sum(self, first: pl.Expr, last: pl.Expr) -> pl.Expr:
         """The sum of the learned values at the places from `first` to `last`."""
-        sums = [(0.0, *accumulate(x)) for x in self.values]
+        sums = [(0.0, *accumulate(of_run)) for of_run in self.values]
         most = len(self.values[0])
-        return self._looked_up(sums, last.clip(0, most)) - self._looked_up(
-            sums, (first - 1).clip(0, most)
-        )
+        to_last = self._looked_up(sums, last.clip(0, most))
+        before_first = self._looked_up(sums, (first - 1).clip(0, most))
+        return to_last - before_first
 
     def _looked_up(self, values: Sequence[Sequence[float]], at: pl.Expr) -> pl.Expr:
-        """The value of the row's run at a position, from 0 on; 0 for a document that the ranking
-        lacks.
+        """The value of the row's run at a position, from 0 on.
+
+        It is 0 for a document that the ranking lacks.
         """
         width = len(values[0])
-        flat = pl.lit(pl.Series([x for of_run in values for x in of_run], dtype=pl.Float64))
+        flat = pl.Series(chain.from_iterable(values), dtype=pl.Float64)
         place = pl.when(self.listed).then(RUN * width + at.cast(pl.Int64))
-        return self.needed.column(flat.gather(place).fill_null(0.0))
+        return self.needed.column(pl.lit(flat).gather(place).fill_null(0.0))
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document.
@@ -212,14 +223,13 @@ class Rankings(OneRanking):
         that it lacks; it casts no vote between two that it lacks, or that it holds to be equal. The
         method must be declared with ``absent=True``.
         """
-        self.weight(weights)  # one for each run
+        self._refuse_other_number(weights)
         place = self.by_rank(self.rank).fill_null(self.n_candidates + 1)
         columns = [pl.col("#document"), pl.col(LIST), RUN, place]
-        won = pl.map_batches(
-            columns, partial(_duels, n_rankings=self.n_rankings, weights=weights), pl.Float64
-        )
-        column = self.needed.column(won, known_by=b"duels" + repr(weights).encode())
-        return self._per_document("first", column)
+        duels = partial(_duels, n_rankings=self.n_rankings, weights=weights)
+        won = pl.map_batches(columns, duels, pl.Float64)
+        key = b"duels" + repr(weights).encode()
+        return self._per_document("first", self.needed.column(won, known_by=key))
 
     def _per_document(self, how: How, x: pl.Expr) -> pl.Expr:
         name = f"#of document {len(self.of_documents)}"
@@ -231,7 +241,9 @@ class Scores(OneRanking):
     """The scores of one ranking: the words in which normalisations are written."""
 
     def __init__(self, needed: Needed, expected: bool) -> None:
-        self.needed, self.expected, self.score = needed, expected, pl.col("#score")
+        self.needed = needed
+        self.expected = expected
+        self.score = pl.col("#score")
 
     @property
     def least(self) -> pl.Expr:
@@ -274,17 +286,19 @@ class Scores(OneRanking):
         return norm
 
     def _spread(self, ddof: int) -> pl.Expr:
-        spread, differ = self.within_ranking(self.score.std(ddof=ddof)), self.greatest > self.least
+        spread = self.within_ranking(self.score.std(ddof=ddof))
+        differ = self.greatest > self.least
         self._refuse_lost(spread, differ)
-        return pl.when(differ).then(spread).otherwise(0.0)
+        return zero_unless(differ, spread)
 
-    def _refuse_lost(self, size: pl.Expr, some: pl.Expr) -> None:
+    def _refuse_lost(self, size: pl.Expr, differ: pl.Expr) -> None:
         """Refuse scores so near each other, or 0, that their squares are lost."""
+        least = 1 / GREATEST
         says = (
-            f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are "
-            "0; multiply them"
+            f"scores differ by less than {least:g}, so that squares of the differences are "
+            "0; multiply them, as by 1e200, or give their logarithms"
         )
-        self.refuse(some & (size < 1 / GREATEST), f"{says}, as by 1e200, or give their logarithms")
+        self.refuse(differ & (size < least), says)
 
 
 @dataclass(frozen=True)
@@ -330,16 +344,15 @@ class JudgedRankings:
     #: The number of documents in the ranking.
     length = pl.col("#length")
 
-    # : 1 for a relevant document, 0 for another one; with ties by expectation, the mean of the
-    # documents with the same score.
+    #: 1 for a relevant document, 0 for another one; with ties by expectation, the mean of the
+    #: documents with the same score.
     relevant = pl.col("#relevant")
 
     def mean(self, metric: str) -> Learned:
         """The mean of a metric over the training queries, of each run."""
         means = pl.Series(metric, self.means(metric), dtype=pl.Float64)
-        return Learned(
-            pl.DataFrame([pl.int_range(len(means), eager=True).alias("#run"), means]), None, metric
-        )
+        runs = pl.int_range(len(means), eager=True).alias("#run")
+        return Learned(pl.DataFrame([runs, means]), None, metric)
 
     def by_place(self, **values: pl.Expr) -> Learned:
         """An aggregate of the rows of each run at each place; the place, then the aggregate, under
@@ -348,13 +361,14 @@ class JudgedRankings:
         Rows whose place is null are left out.
         """
         (place, at), (value, x) = values.items()
-        rows = self.rows.with_columns(at.cast(pl.Int64).alias(place)).drop_nulls(place)
-        found = rows.group_by(RUN, place).agg(x.alias(value)).sort("#run", place)
-        return Learned(found.collect(engine="in-memory"), place, value)
+        number = at.cast(pl.Int64).alias(place)
+        rows = self.rows.with_columns(number).drop_nulls(place)
+        by_place = rows.group_by(RUN, place).agg(x.alias(value))
+        learned = by_place.sort("#run", place).collect(engine="in-memory")
+        return Learned(learned, place, value)
 
 
-# --------------------------------------------------------------------------------------------------
-# ------------ duels
+# ------------------------------------------------------------------------------------------ duels
 
 
 def _duels(
@@ -362,18 +376,18 @@ def _duels(
 ) -> pl.Series:
     """The duels that the document of each row wins."""
     document, ranking, run, place = (column.to_numpy() for column in columns)
-    seen, number = np.unique(document, return_inverse=True)
-    places = np.zeros((len(seen), n_rankings), dtype=np.float32)
-    query = np.zeros(len(seen), dtype=np.int64)
-    places[number, run], query[number] = place, ranking // max(n_rankings, 1)
+    documents, number = np.unique(document, return_inverse=True)
+    places = np.zeros((len(documents), n_rankings), dtype=np.float32)
+    places[number, run] = place
+    query = np.zeros(len(documents), dtype=np.int64)
+    query[number] = ranking // max(n_rankings, 1)
     return pl.Series(duels_won(places, query, weights)[number])
 
 
-def duels_won(
-    place: Votes, query: NDArray[np.int64], weights: Sequence[float] | None
-) -> NDArray[np.float64]:
-    """The number of duels that each document wins against the others of its query, plus half a duel
-    for each draw.
+def duels_won(place: Votes, query: Integers, weights: Sequence[float] | None) -> Floats:
+    """The number of duels that each document wins against the others of its query.
+
+    Half a duel is added for each draw.
 
     `place` has a row per document and a column per ranking, which votes for the document of lower
     place. Queries are compared in blocks of similar size, padded to the largest with documents that
@@ -382,46 +396,53 @@ def duels_won(
     by_query = np.argsort(query, kind="stable")
     _, starts, sizes = np.unique(query[by_query], return_index=True, return_counts=True)
     by_size = np.argsort(sizes, kind="stable")
-    starts, sizes = starts[by_size], sizes[by_size]
+    starts = starts[by_size]
+    sizes = sizes[by_size]
     won = np.zeros(len(place))
-    for some in _blocks(sizes):
-        most = int(sizes[some][-1])
+    for block in _blocks(sizes):
+        size = sizes[block][:, None]
+        start = starts[block][:, None]
+        most = int(size[-1, 0])
         slots = np.arange(most)
-        held = slots < sizes[some][:, None]
-        rows = by_query[np.where(held, starts[some][:, None] + slots, 0)]
-        places = np.where(held[..., None], place[rows], np.float32(np.nan))
+        is_held = slots < size
+        rows = by_query[np.where(is_held, start + slots, 0)]
+        places = np.where(is_held[..., None], place[rows], np.float32(np.nan))
         step = max(1, PAIRS // (most * len(rows)))
-        parts = [
-            _won(places[:, first : first + step], places, weights) for first in range(0, most, step)
-        ]
-        of_none = (
-            most - sizes[some][:, None] + 1
-        ) / 2  # the draws against the padding and against itself
-        won[rows[held]] = (np.concatenate(parts, axis=1) - of_none)[held]
+        firsts = range(0, most, step)
+        parts = [_won(places[:, first : first + step], places, weights) for first in firsts]
+        of_block = np.concatenate(parts, axis=1)
+        draws = (most - size + 1) / 2  # against the padding and against itself
+        won[rows[is_held]] = (of_block - draws)[is_held]
     return won
 
 
-def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> NDArray[np.float64]:
+def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> Floats:
     """The duels that documents of each query win against all of that query."""
-    votes = np.zeros(
-        (*left.shape[:2], right.shape[1]), dtype=np.int32 if weights is None else np.float64
-    )
-    for ranking in range(left.shape[2]):
-        own, other = left[:, :, None, ranking], right[:, None, :, ranking]
-        vote = (own < other).view(np.int8) - (own > other).view(np.int8)
+    n_queries, n_left, n_rankings = left.shape
+    dtype = np.int32 if weights is None else np.float64
+    votes = np.zeros((n_queries, n_left, right.shape[1]), dtype=dtype)
+    for ranking in range(n_rankings):
+        one = left[:, :, None, ranking]
+        other = right[:, None, :, ranking]
+        vote = (one < other).view(np.int8) - (one > other).view(np.int8)
         votes += vote if weights is None else weights[ranking] * vote
     least = 0.0 if weights is None else DRAWN * sum(map(abs, weights))
-    won: NDArray[np.float64] = ((votes > least).sum(axis=2) + (votes >= -least).sum(axis=2)) / 2
+    wins = (votes > least).sum(axis=2)
+    wins_and_draws = (votes >= -least).sum(axis=2)
+    won: Floats = (wins + wins_and_draws) / 2
     return won
 
 
-def _blocks(sizes: NDArray[np.int64]) -> Iterator[slice]:
-    """Slices of queries, which are sorted by size, with at most `PAIRS` pairs; a query with more is
-    one by itself.
+def _blocks(sizes: Integers) -> Iterator[slice]:
+    """Slices of queries, which are sorted by size, with at most `PAIRS` pairs.
+
+    A query with more is one by itself.
     """
     start = 0
     while start < len(sizes):
-        pairs = np.arange(1, len(sizes) - start + 1) * sizes[start:] ** 2
-        stop = start + max(1, int(np.searchsorted(pairs, PAIRS, side="right")))
+        left = sizes[start:]
+        pairs = np.arange(1, len(left) + 1) * left**2
+        n_queries = int(np.searchsorted(pairs, PAIRS, side="right"))
+        stop = start + max(1, n_queries)
         yield slice(start, stop)
         start = stop

@@ -18,9 +18,20 @@ Answer: TypeAlias = Literal["query", "rank", "document"]
 document."""
 
 
+def zero_unless(condition: pl.Expr, x: pl.Expr | float) -> pl.Expr:
+    """`x` where the condition holds, 0.0 elsewhere."""
+    return pl.when(condition).then(x).otherwise(0.0)
+
+
+def quotient(x: pl.Expr, n: pl.Expr) -> pl.Expr:
+    """`x` / `n`, null where `n` is not above 0."""
+    return pl.when(n > 0).then(x / n)
+
+
 class PairCounts(NamedTuple):
-    """The number of pairs of a query's documents with different labels: all, tied, and in the wrong
-    order.
+    """The number of pairs of a query's documents with different labels.
+
+    They are all, tied ones and those in the wrong order.
     """
 
     unequal: pl.Expr
@@ -29,8 +40,9 @@ class PairCounts(NamedTuple):
 
 
 class Rows(Protocol):
-    """The rows of one query in rank order, as expressions; documents that were not retrieved come
-    last.
+    """The rows of one query in rank order, as expressions.
+
+    Documents that were not retrieved come last.
 
     If formulas use gains only, rows with label 0 are dropped before most columns are computed.
     `count`, `count_so_far` with `of_all`, and the ends of groups of tied documents are those of all
@@ -45,8 +57,8 @@ class Rows(Protocol):
     label: pl.Expr
     answer: Answer = "query"
 
-    # : Whether a document of the query has a label, be it negative; without one, nobody judged the
-    # query.
+    #: Whether a document of the query has a label, be it negative; without one, nobody judged the
+    #: query.
     @property
     def has_labels(self) -> pl.Expr: ...
 
@@ -66,15 +78,15 @@ class Rows(Protocol):
     @property
     def largest_label_of_table(self) -> pl.Expr: ...
 
-    # : `x`, an expression over the table's columns, on rows in rank order; `known_by` identifies
-    # one that calls Python.
+    #: `x`, an expression over the table's columns, on rows in rank order; `known_by` identifies
+    #: one that calls Python.
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr: ...
 
     #: The value at each row's place, from 0 on; null for null. `known_by` identifies the values.
     def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr: ...
 
-    # : The floats that a function gives for the rows of whole queries: `columns`, and `query`, a
-    # number for each query.
+    #: The floats that a function gives for the rows of whole queries: `columns`, and `query`, a
+    #: number for each query.
     def mapped(
         self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr
     ) -> pl.Expr: ...
@@ -104,30 +116,28 @@ class Rows(Protocol):
     #: The largest `x` of the query.
     def largest(self, x: pl.Expr) -> pl.Expr: ...
 
-    # : The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a
-    # sum per query.
+    #: The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a
+    #: sum per query.
     def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr: ...
 
     #: The number of all rows for which `rows` is true.
     def count(self, rows: pl.Expr) -> pl.Expr: ...
 
-    # : The number of rows down to each row for which `rows` is true, `of_all` rows or of the
-    # remaining ones.
+    #: The number of rows down to each row for which `rows` is true, `of_all` rows or of the
+    #: remaining ones.
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr: ...
 
     #: The pairs of rows with different labels, for rows where `among` is true.
     def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts: ...
 
-    # : Fail with `message` where `bad` holds for a row; it names the label found, if the fault is
-    # one `of_label`.
+    #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is
+    #: one `of_label`.
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...
 
     #: Fail with `message` where `bad`, which is made of sums, holds for a query.
     def refuse_value(self, bad: pl.Expr, message: str) -> None: ...
     def within(self, x: pl.Expr, query: Sequence[str]) -> pl.Expr:
-        """`x`, an expression over the table's columns, computed within each query if it
-        aggregates.
-        """
+        """`x`, over the table's columns, computed within each query if it aggregates."""
         return x
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
@@ -143,8 +153,9 @@ class Rows(Protocol):
         return self.along(label.sort(descending=True))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
-        """2^label - 1, cut off at label 900 so that no sum overflows; `refuse` reports labels from
-        there on.
+        """2^label - 1, cut off at label 900 so that no sum overflows.
+
+        `refuse` reports labels from there on.
         """
         return 2.0 ** label.clip(upper_bound=900) - 1
 
@@ -158,5 +169,6 @@ def name_of(function: Callable[[pl.DataFrame], pl.Series]) -> str:
     """The key of a function of rows: its name, and the options that are set."""
     if not isinstance(function, partial):
         return function.__name__
-    given = {name: x for name, x in function.keywords.items() if isinstance(x, (str, float, int))}
+    options = function.keywords.items()
+    given = {name: x for name, x in options if isinstance(x, (str, float, int))}
     return f"{function.func.__name__} {given}"

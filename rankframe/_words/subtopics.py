@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from copy import copy
 from functools import partial
+from typing import Any
 
 import polars as pl
 
-from .._support.floats import np
+from .._support.floats import Floats, Integers, NDArray, np
 from .._support.option_kinds import check
 from .._table.policies import Label
 from .._table.setup import Setup
 from ..errors import InvalidOption, option
 from .pairs import starts_of
 from .ranking import Used
-from .rows import Answer, Factor
+from .rows import Answer, Factor, zero_unless
 from .sorted_rows import HAS_LABELS, Needed
+from .within_queries import WithinQueries
 
 ONE = 2.0**40
 """The gain of a query's weightiest subtopic if it was not met yet; gains are whole numbers, so that
 sums are equal in any order."""
 
 
-class Topics:
+class Topics(WithinQueries):
     """One query's ranking with a row for each document and subtopic: the words of diversity
     metrics.
 
@@ -49,7 +52,9 @@ class Topics:
     has_labels = HAS_LABELS
 
     def __init__(self, needed: Needed, threshold: float | None, setup: Setup) -> None:
-        self.needed, self.threshold, self.setup = needed, threshold, setup
+        self.needed = needed
+        self.threshold = threshold
+        self.setup = setup
         self.weighted = setup.roles.subtopic_weight is not None
         self.used = Used()
 
@@ -97,7 +102,8 @@ class Topics:
         """
         if gain == "binary" or self.threshold is None:
             return self.relevant
-        return self.relevant * (self.label if gain == "linear" else 2**self.label - 1)
+        worth = self.label if gain == "linear" else 2**self.label - 1
+        return self.relevant * worth
 
     @property
     def _is_relevant(self) -> pl.Expr:
@@ -108,29 +114,26 @@ class Topics:
     @property
     def relevant(self) -> pl.Expr:
         """1.0 where the document is relevant to the subtopic, else 0.0."""
-        return pl.when(self._is_relevant).then(1.0).otherwise(0.0)
+        return zero_unless(self._is_relevant, 1.0)
 
     @property
     def met(self) -> pl.Expr:
         """The number of documents with the subtopic, down to this rank."""
-        here = pl.when(self.rank.is_not_null()).then(self.relevant).otherwise(0.0)
-        return self.needed.column(
-            here.cum_sum().over(*self.needed.key, "#subtopic", order_by=self.rank)
-        )
+        here = zero_unless(self.rank.is_not_null(), self.relevant)
+        return self._within(here.cum_sum(), "#subtopic", order_by=self.rank)
 
     @property
     def first_met(self) -> pl.Expr:
         """1.0 where the document is the first with the subtopic, else 0.0."""
-        return pl.when(self.met == 1).then(self.relevant).otherwise(0.0)
+        return zero_unless(self.met == 1, self.relevant)
 
     def novelty(self, alpha: float) -> pl.Expr:
         """The gain of the document for the subtopic: its weight times (1 - alpha)^n if n documents
         above have it, too.
         """
-        above = (self.met - 1).clip(
-            lower_bound=0
-        )  # -1 for a document that is not relevant, above the first that is
-        return self.weighed(self.relevant * (1 - alpha) ** above)
+        # -1 for a document that is not relevant, above the first that is
+        n_above = (self.met - 1).clip(lower_bound=0)
+        return self.weighed(self.relevant * (1 - alpha) ** n_above)
 
     @property
     def n_relevant(self) -> pl.Expr:
@@ -142,48 +145,49 @@ class Topics:
         """The number of documents relevant to the row's subtopic, retrieved or not, and 1 if there
         is none.
         """
-        return self.needed.column(
-            self.relevant.sum().over(*self.needed.key, "#subtopic").clip(lower_bound=1.0)
-        )
+        n_relevant = self.relevant.sum().over(*self.needed.key, "#subtopic")
+        return self.needed.column(n_relevant.clip(lower_bound=1.0))
 
     @property
     def n_subtopics(self) -> pl.Expr:
         """The number of subtopics with a relevant document, retrieved or not, each counting its
         weight.
         """
-        so_far = self.needed.column(self.relevant.cum_sum().over(*self.needed.key, "#subtopic"))
-        return self.needed.sum(
-            pl.when(so_far == 1).then(self.weighed(self.relevant)).otherwise(0.0)
-        )
+        so_far = self._within(self.relevant.cum_sum(), "#subtopic")
+        is_first = so_far == 1
+        return self.needed.sum(zero_unless(is_first, self.weighed(self.relevant)))
 
     def best(self, x: pl.Expr, k: int | None = None) -> pl.Expr:
         """The mean over all subtopics that are judged, by weight, of the largest `x` among their
         documents down to `k`.
         """
-        top = (
-            pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x).otherwise(0.0)
-        )
-        largest = self.needed.column(top.max().over(*self.needed.key, "#subtopic"))
-        once = self._first_of("#subtopic")
-        values = [
-            pl.when(once).then(self.weighed(x)).otherwise(0.0) for x in (largest, pl.lit(1.0))
-        ]
-        return self.needed.sum(values[0]) / self.needed.sum(values[1])
+        in_list = zero_unless(self._down_to(k), x)
+        largest = self._within(in_list.max(), "#subtopic")
+        is_first = self._first_of("#subtopic")
+        total = zero_unless(is_first, self.weighed(largest))
+        weight = zero_unless(is_first, self.weighed(pl.lit(1.0)))
+        return self.needed.sum(total) / self.needed.sum(weight)
+
+    def _down_to(self, k: int | None) -> pl.Expr:
+        """Whether the row's document is in the ranking down to `k`."""
+        return self.rank.is_not_null() if k is None else self.rank <= k
 
     def _first_of(self, name: str) -> pl.Expr:
         """Whether the row is the first of a document or a subtopic."""
-        return self.needed.column(pl.int_range(pl.len()).over(*self.needed.key, name) == 0)
+        row = pl.int_range(pl.len()).over(*self.needed.key, name)
+        return self.needed.column(row == 0)
 
     def ideal(self, x: pl.Expr) -> tuple[Topics, pl.Expr]:
         """The documents by the falling sum of `x` over their subtopics, and these sums, on the
         first row of each document.
         """
-        of_document = self.needed.column(x.sum().over(*self.needed.key, "#doc"))
-        once = self.needed.column(pl.when(self._first_of("#doc")).then(of_document))
-        other = copy(self)
-        rank = once.rank("ordinal", descending=True).over(*self.needed.key)
-        other.rank = self.needed.column(pl.when(once.is_not_null()).then(rank).cast(pl.Float64))
-        return other, once
+        of_document = self._within(x.sum(), "#doc")
+        sums = self.needed.column(pl.when(self._first_of("#doc")).then(of_document))
+        place = sums.rank("ordinal", descending=True).over(*self.needed.key)
+        rank = pl.when(sums.is_not_null()).then(place)
+        best = copy(self)
+        best.rank = self.needed.column(rank.cast(pl.Float64))
+        return best, sums
 
     def total(
         self, x: pl.Expr, k: int | None = None, *, weight: Factor = None, over: Factor = None
@@ -193,9 +197,8 @@ class Topics:
             x = x * weight
         if over is not None:
             x = x / over
-        return self.needed.sum(
-            pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x)
-        )
+        in_list = pl.when(self._down_to(k)).then(x)
+        return self.needed.sum(in_list)
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""
@@ -209,57 +212,50 @@ class Topics:
         without ids.
         """
         rows = pl.struct(
-            pl.struct(*self.needed.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),
-            self._is_relevant.alias("relevant"), self.weighed(pl.lit(1.0)).alias("weight"),
-        )  # fmt: skip
-        ranks = rows.map_batches(
-            partial(greedy_ranks, alpha=alpha, k=k), return_dtype=pl.Float64, is_elementwise=False
+            query=pl.struct(*self.needed.key),
+            doc=pl.col("#doc"),
+            subtopic=pl.col("#subtopic"),
+            relevant=self._is_relevant,
+            weight=self.weighed(pl.lit(1.0)),
         )
-        other = copy(self)
-        other.rank = self.needed.column(
-            ranks, f"greedy {alpha} {k} ".encode() + rows.meta.serialize()
-        )
-        return other
+        ranks = partial(greedy_ranks, alpha=alpha, k=k)
+        greedy = copy(self)
+        greedy.rank = self._mapped(ranks, rows, f"greedy {alpha} {k} ")
+        return greedy
 
 
 def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
-    """The rank of each row's document, at most `k`, in its query's greedy ranking; null where it
-    has none.
+    """The rank of each row's document, at most `k`, in its query's greedy ranking.
+
+    It is null where it has none.
 
     The rows are structs of ``query``, ``doc``, ``subtopic``, ``relevant`` and the subtopic's
     ``weight``. A subtopic that n documents have met is worth its weight times (1 - alpha)^n to the
     next one; of equal documents the one with the larger id is taken.
     """
     every = rows.struct.unnest()
-    pairs = (
-        every.with_row_index("row")
-        .filter("relevant")
-        .sort("query", "doc", descending=[False, True])
-    )
+    relevant = every.with_row_index("row").filter("relevant")
+    pairs = relevant.sort("query", "doc", descending=[False, True])
     if pairs.is_empty():
         return pl.Series([None] * len(every), dtype=pl.Float64)
-    by_doc, by_name = pl.struct("query", "doc").rle_id(), pl.col("subtopic").rank("dense")
-    numbers = pairs.select(pl.col("query").rle_id(), by_doc.alias("doc"), by_name)
-    query, doc, name = (
-        numbers[column].cast(pl.Int64).to_numpy() for column in ("query", "doc", "subtopic")
-    )
-    subtopics, at, subtopic = np.unique(
+    query, doc, name = _numbers(pairs)
+    subtopics, first_pair, subtopic = np.unique(
         query * (name.max() + 1) + name, return_index=True, return_inverse=True
     )
-    of_query, weight = starts_of(query[at]), pairs["weight"].to_numpy()[at]
-    largest = np.repeat(np.maximum.reduceat(weight, of_query), np.diff(np.r_[of_query, len(at)]))
-    unit = ONE * np.divide(weight, largest, out=np.zeros(len(at)), where=largest > 0)
+    unit = _units(query[first_pair], pairs["weight"].to_numpy()[first_pair])
+    worth = np.rint(unit).astype(np.int64)
+    met = np.zeros(len(subtopics), dtype=np.int64)
     start = starts_of(doc)
     ranks = np.zeros(len(start))
-    query, left, size = query[start], np.arange(len(start)), np.diff(np.r_[start, len(doc)])
-    met, worth = np.zeros(len(subtopics), dtype=np.int64), np.rint(unit).astype(np.int64)
+    # the documents that are left, and the subtopics of each, one document after the other
+    left = np.arange(len(start))
+    query = query[start]
+    size = np.diff(start, append=len(doc))
     rank = 0
     while len(left) and (k is None or rank < k):
         rank += 1
         gain = np.add.reduceat(worth[subtopic], np.cumsum(size) - size)
-        first = starts_of(query)
-        most = np.repeat(np.maximum.reduceat(gain, first), np.diff(np.r_[first, len(query)]))
-        best = np.flatnonzero(gain == most)
+        best = np.flatnonzero(gain == _largest_in_run(gain, query))
         taken = best[starts_of(query[best])]
         ranks[left[taken]] = rank
         stays = np.ones(len(left), dtype=np.bool_)
@@ -268,7 +264,34 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
         now = subtopic[~pair_stays]  # no duplicates, as each query takes one document
         met[now] += 1
         worth[now] = np.rint((1 - alpha) ** met[now] * unit[now])
-        subtopic, query, left, size = subtopic[pair_stays], query[stays], left[stays], size[stays]
+        subtopic = subtopic[pair_stays]
+        query = query[stays]
+        left = left[stays]
+        size = size[stays]
     result = np.zeros(len(every))
     result[pairs["row"].to_numpy()] = ranks[doc]
     return pl.Series(result).replace(0.0, None)
+
+
+def _numbers(pairs: pl.DataFrame) -> Iterator[Integers]:
+    """The numbers of the query, of the document in all and of the subtopic in all, of each pair."""
+    query = pl.col("query").rle_id()
+    doc = pl.struct("query", "doc").rle_id()
+    subtopic = pl.col("subtopic").rank("dense")
+    numbers = pairs.select(query, doc.alias("doc"), subtopic)
+    return (column.cast(pl.Int64).to_numpy() for column in numbers)
+
+
+def _units(query: Integers, weight: Floats) -> Floats:
+    """The gain of each subtopic that was not met yet; `ONE` for the weightiest of a query."""
+    largest = _largest_in_run(weight, query)
+    shares = np.zeros(len(weight))
+    np.divide(weight, largest, out=shares, where=largest > 0)
+    return ONE * shares
+
+
+def _largest_in_run(x: NDArray[Any], runs: Integers) -> NDArray[Any]:
+    """The largest value of each run of equal numbers, on its rows."""
+    start = starts_of(runs)
+    sizes = np.diff(start, append=len(runs))
+    return np.repeat(np.maximum.reduceat(x, start), sizes)

@@ -10,13 +10,24 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import agreement
-from .._words.ranking import Persistence
+from .._words.ranking import Persistence, quotient
 from .._words.two_rankings import Pair
 
 __all__ = [
-    "footrule", "jaccard_index", "kendall_distance", "kendall_tau", "ndpm", "overlap", "rbo", "rbo_min", "rbo_residual", "rpp", "spearman",
-    "tau_ap", "weighted_tau",
-]  # fmt: skip
+    "footrule",
+    "jaccard_index",
+    "kendall_distance",
+    "kendall_tau",
+    "ndpm",
+    "overlap",
+    "rbo",
+    "rbo_min",
+    "rbo_residual",
+    "rpp",
+    "spearman",
+    "tau_ap",
+    "weighted_tau",
+]
 
 Tied: TypeAlias = Literal["order", "w", "a", "b"]
 
@@ -49,13 +60,16 @@ def kendall_distance(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "kendall_distance").row(0)     # 1 of 3 pairs
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "kendall_distance").row(0)  # 1 of 3 pairs
     (1, 0.3333333333333333)
     """
     top = pair.common.top(k)
     pairs = top.n * (top.n - 1) / 2
-    return pl.when(pairs > 0).then(top.total(top.greater_before(top.rank, top.other_rank)) / pairs)
+    discordant = top.total(top.greater_before(top.rank, top.other_rank))
+    return quotient(discordant, pairs)
 
 
 @agreement("tau", "tau_b", "kendalltau", bounds=(-1, 1))
@@ -78,19 +92,21 @@ def kendall_tau(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "kendall_tau").row(0)          # (2 - 1) / 3
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "kendall_tau").row(0)  # (2 - 1) / 3
     (1, 0.3333333333333333)
     """
     both = pair.common
     pairs = both.n * (both.n - 1) / 2
-    tied, other_tied = both.tied_pairs(both.score), both.tied_pairs(both.other)
+    tied = both.tied_pairs(both.score)
+    other_tied = both.tied_pairs(both.other)
     both_tied = both.tied_pairs(both.score, both.other)
     discordant = both.total(both.greater_before(both.rising, both.other_level))
     untied = ((pairs - tied) * (pairs - other_tied)).sqrt()
-    return pl.when(untied > 0).then(
-        (pairs - tied - other_tied + both_tied - 2 * discordant) / untied
-    )
+    difference = pairs - tied - other_tied + both_tied - 2 * discordant
+    return quotient(difference, untied)
 
 
 @agreement("rho", "spearmanr", bounds=(-1, 1))
@@ -115,12 +131,16 @@ def spearman(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
     >>> df.rank.agreement("other", "spearman").row(0)
     (1, 0.5)
     """
     both = pair.common
-    return both.correlation(both.mean_rank(both.score), both.mean_rank(both.other))
+    rank = both.mean_rank(both.score)
+    other_rank = both.mean_rank(both.other)
+    return both.correlation(rank, other_rank)
 
 
 @agreement("tauap", "ap_correlation", bounds=(-1, 1))
@@ -149,14 +169,18 @@ def tau_ap(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "tau_ap").row(0)               # c: 1 of 1 above it, b: 1 of 2; 2 * 0.75 - 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "tau_ap").row(0)  # c: 1 of 1 above it, b: 1 of 2; 2 * 0.75 - 1
     (1, 0.5)
     """
     both = pair.common
-    above = both.other_rank - 1
-    wrong = pl.when(above > 0).then(both.greater_before(both.other_rank, both.rank) / above)
-    return pl.when(both.n > 1).then(1 - 2 * both.total(wrong) / (both.n - 1))
+    n_above = both.other_rank - 1
+    n_wrong = both.greater_before(both.other_rank, both.rank)
+    wrong = quotient(n_wrong, n_above)
+    mean = both.total(wrong) / (both.n - 1)
+    return pl.when(both.n > 1).then(1 - 2 * mean)
 
 
 @agreement("weightedtau", bounds=(-1, 1))
@@ -183,8 +207,12 @@ def weighted_tau(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> round(df.rank.agreement("other", "weighted_tau").item(0, 1), 4)     # (3/2 + 4/3 - 5/6) / (3/2 + 4/3 + 5/6)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> round(
+    ...     df.rank.agreement("other", "weighted_tau").item(0, 1), 4
+    ... )  # (3/2 + 4/3 - 5/6) / (3/2 + 4/3 + 5/6)
     0.5455
     """
     return pair.common.weighted_tau()
@@ -222,18 +250,26 @@ def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "footrule", "footrule@2").row(0)     # (0 + 1 + 1) / 4; (0 + 1 + 1) / 6
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "footrule", "footrule@2").row(
+    ...     0
+    ... )  # (0 + 1 + 1) / 4; (0 + 1 + 1) / 6
     (1, 0.5, 0.3333333333333333)
     """
     if k is None:
         both = pair.common
-        return pl.when(both.n > 1).then(
-            both.total((both.rank - both.other_rank).abs()) / (both.n**2 / 2).floor()
-        )
+        moved = both.total((both.rank - both.other_rank).abs())
+        most = (both.n**2 / 2).floor()
+        return pl.when(both.n > 1).then(moved / most)
     top = pair.down_to(k)
-    away = (top.rank.fill_null(k + 1) - top.other_rank.fill_null(k + 1)).abs()
-    return pl.when(top.total(top.seen_from.is_not_null()) > 0).then(top.total(away) / (k * (k + 1)))
+    below = k + 1
+    rank = top.rank.fill_null(below)
+    other_rank = top.other_rank.fill_null(below)
+    moved = top.total((rank - other_rank).abs())
+    n_seen = top.total(top.seen_from.is_not_null())
+    return pl.when(n_seen > 0).then(moved / (k * below))
 
 
 @agreement("normalized_distance_based_performance_measure", bounds=(0, 1))
@@ -261,15 +297,20 @@ def ndpm(pair: Pair) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "ndpm").row(0)                 # 1 of 3 pairs
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "ndpm").row(0)  # 1 of 3 pairs
     (1, 0.3333333333333333)
     """
     both = pair.common
-    ordered = both.n * (both.n - 1) / 2 - both.tied_pairs(both.score)
-    tied = both.tied_pairs(both.other) - both.tied_pairs(both.score, both.other)
+    tied = both.tied_pairs(both.score)
+    other_tied = both.tied_pairs(both.other)
+    both_tied = both.tied_pairs(both.score, both.other)
+    ordered = both.n * (both.n - 1) / 2 - tied
     discordant = both.total(both.greater_before(both.rising, both.other_level))
-    return pl.when(ordered > 0).then((discordant + tied / 2) / ordered)
+    half = (other_tied - both_tied) / 2
+    return quotient(discordant + half, ordered)
 
 
 @agreement("jaccard", bounds=(0, 1))
@@ -297,13 +338,16 @@ def jaccard_index(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "jaccard@2").row(0)            # a of a, b and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "jaccard@2").row(0)  # a of a, b and c
     (1, 0.3333333333333333)
     """
     top = pair.down_to(k)
-    either = top.total(top.seen_from.is_not_null())
-    return pl.when(either > 0).then(top.total(top.shared_from.is_not_null()) / either)
+    n_either = top.total(top.seen_from.is_not_null())
+    n_both = top.total(top.shared_from.is_not_null())
+    return quotient(n_both, n_either)
 
 
 @agreement(bounds=(0, 1))
@@ -332,15 +376,17 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
-    >>> df.rank.agreement("other", "overlap@2", "overlap@3").row(0)     # a; a, b and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "overlap@2", "overlap@3").row(0)  # a; a, b and c
     (1, 0.5, 1.0)
     """
     top = pair.down_to(k)
-    depth = (
-        top.largest(pl.max_horizontal(top.rank, top.other_rank)) if k is None else pl.lit(float(k))
-    )
-    return top.total(top.shared_from.is_not_null()) / depth
+    n_both = top.total(top.shared_from.is_not_null())
+    if k is not None:
+        return n_both / pl.lit(float(k))
+    return n_both / top.largest(pl.max_horizontal(top.rank, top.other_rank))
 
 
 @agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
@@ -385,10 +431,14 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "other": [1, 2]})
-    >>> df.rank.agreement("other", "rbo(p=0.5)").row(0)           # at depth 1 none, from depth 2 on all
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "other": [1, 2]}
+    ... )
+    >>> df.rank.agreement("other", "rbo(p=0.5)").row(0)  # at depth 1 none, from depth 2 on all
     (1, 0.5)
-    >>> df.with_columns(other=1).rank.agreement("other", "rbo(p=0.5,tied=a)").row(0)    # at depth 1 one half
+    >>> df.with_columns(other=1).rank.agreement("other", "rbo(p=0.5,tied=a)").row(
+    ...     0
+    ... )  # at depth 1 one half
     (1, 0.75)
     """
     if tied != "order":
@@ -396,10 +446,9 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = 
     seen, shares = _depths(pair, k, p)
     near = seen.shared_from <= seen.shorter
     last = pl.when(near).then(seen.shorter).otherwise(seen.longer)
-    found = pl.when(near).then(shares.shorter).otherwise(shares.longer) - _above(
-        seen.shared_from, shares.shared_from, p
-    )
-    return seen.total(found + p**last / last).clip(0, 1)  # rounding may leave it
+    to_last = pl.when(near).then(shares.shorter).otherwise(shares.longer)
+    weight = to_last - _above(seen.shared_from, shares.shared_from, p)
+    return seen.total(weight + p**last / last).clip(0, 1)  # rounding may leave it
 
 
 @agreement(bounds=(0, 1))
@@ -436,14 +485,17 @@ def rbo_min(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1], "other": [1]})
-    >>> df.rank.agreement("other", "rbo_min(p=0.5)").row(0)       # 0.5 + 0.25 / 2 + 0.125 / 3 + ... = ln 2
+    >>> df.rank.agreement("other", "rbo_min(p=0.5)").row(
+    ...     0
+    ... )  # 0.5 + 0.25 / 2 + 0.125 / 3 + ... = ln 2
     (1, 0.6931471805599453)
     """
     if tied != "order":
         return pair.down_to(k).overlap_of_ties("min", tied, p)
     seen, shares = _depths(pair, k, p)
     everywhere = -pl.lit(-p).log1p() * (1 - p) / p  # the sum of its shares at all depths
-    return seen.total(everywhere - _above(seen.shared_from, shares.shared_from, p))
+    above = _above(seen.shared_from, shares.shared_from, p)
+    return seen.total(everywhere - above)
 
 
 @agreement("rbo_res", bounds=(0, 1))
@@ -482,38 +534,38 @@ def rbo_residual(
     (1, 0.3068528194400547)
     """
     if tied != "order":
-        both = [pair.down_to(k).overlap_of_ties(figure, tied, p) for figure in ("max", "min")]
-        return (both[0] - both[1]).clip(0, 1)
+        top = pair.down_to(k)
+        greatest = top.overlap_of_ties("max", tied, p)
+        least = top.overlap_of_ties("min", tied, p)
+        return (greatest - least).clip(0, 1)
     seen, shares = _depths(pair, k, p)
     # Numbered as they are first seen, the first d documents may all be shared at depth d, and no
     # more.
-    number = pl.when(seen.seen_from.is_not_null()).then(
-        seen.so_far(seen.seen_from.is_not_null(), seen.seen_from)
-    )
+    is_seen = seen.seen_from.is_not_null()
+    so_far = seen.so_far(is_seen, seen.seen_from)
+    number = pl.when(is_seen).then(so_far)
     to_number = seen.so_far(_share(number, p), number)
-    surplus = _above(number, to_number, p) - _above(seen.seen_from, shares.seen_from, p)
-    return (1 - seen.total(surplus) - rbo_min(pair, k, p=p)).clip(0, 1)  # rounding may leave it
+    above = _above(seen.seen_from, shares.seen_from, p)
+    surplus = seen.total(_above(number, to_number, p) - above)
+    residual = 1 - surplus - rbo_min(pair, k, p=p)
+    return residual.clip(0, 1)  # rounding may leave it
 
 
 def _depths(pair: Pair, k: int | None, p: float) -> tuple[Pair, Pair]:
-    """The depths of the documents down to `k`, and the weight of one shared document from the top
-    to there.
-    """
+    """The depths of the documents down to `k`, and the weight of a shared one down to there."""
     seen = pair.down_to(k)
     return seen, seen.summed(lambda depth: _share(depth, p))
 
 
 def _share(depth: pl.Expr, p: float) -> pl.Expr:
-    """The share of one common document at `depth`: the weight of the depth, divided by the
-    depth.
-    """
-    return (1 - p) * p ** (depth.cast(pl.Float64) - 1) / depth
+    """The share of one common document at `depth`: the weight of the depth over the depth."""
+    above = depth.cast(pl.Float64) - 1
+    weight = (1 - p) * p**above
+    return weight / depth
 
 
 def _above(depth: pl.Expr, to_depth: pl.Expr, p: float) -> pl.Expr:
-    """The weight of one shared document above `depth`, from its weight `to_depth` down to
-    `depth`.
-    """
+    """The weight of one shared document above `depth`, from that down to `depth`."""
     return to_depth - _share(depth, p)
 
 
@@ -549,11 +601,22 @@ def rpp(pair: Pair, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [1, 2, 3], "label": [1, 1, 0]})
-    >>> df.rank.agreement("other", "rpp").row(0)                  # ranks 1 and 2 against 2 and 3
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "other": [1, 2, 3],
+    ...         "label": [1, 1, 0],
+    ...     }
+    ... )
+    >>> df.rank.agreement("other", "rpp").row(0)  # ranks 1 and 2 against 2 and 3
     (1, 1.0)
     """
     top = pair.down_to(k)
-    own, other = (top.of_relevant(rank).fill_null(math.inf) for rank in (top.rank, top.other_rank))
-    ahead, behind = (x.cast(pl.Float64) for x in (own < other, own > other))
-    return pl.when(pair.n_relevant > 0).then(pair.total(ahead - behind) / pair.n_relevant)
+    rank = top.of_relevant(top.rank).fill_null(math.inf)
+    other_rank = top.of_relevant(top.other_rank).fill_null(math.inf)
+    ahead = (rank < other_rank).cast(pl.Float64)
+    behind = (rank > other_rank).cast(pl.Float64)
+    lead = pair.total(ahead - behind)
+    return quotient(lead, pair.n_relevant)

@@ -10,9 +10,21 @@ from .._catalog.registry import FromClicks, Judging, metric
 from .._words.ranking import PrecisionDivisor, Range, Ranking, RecallDivisor
 
 __all__ = [
-    "f1", "f_beta", "fall_out", "false_negatives", "false_positives", "hit_rate", "hits", "jaccard", "mcc", "precision",
-    "r_precision", "recall", "set_average_precision", "true_negatives",
-]  # fmt: skip
+    "f1",
+    "f_beta",
+    "fall_out",
+    "false_negatives",
+    "false_positives",
+    "hit_rate",
+    "hits",
+    "jaccard",
+    "mcc",
+    "precision",
+    "r_precision",
+    "recall",
+    "set_average_precision",
+    "true_negatives",
+]
 
 FIRST_FOUND: Any = {"bounds": (0, 1), "judging": "monotone", "gains_only": True}
 """The declaration of a metric from 0 to 1 that no further relevant document lowers."""
@@ -72,16 +84,19 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> found = df.rank.evaluate("precision@5", "precision")
     >>> found["precision@5"].item(), found["precision"].item()
     (0.2, 0.5)
     """
-    most = {"k": [], "min(k,n)": [r.n_retrieved_to(k)], "min(k,R)": [r.n_relevant]}[divisor]
-    gains = (
-        r.relevant if divisor == "min(k,R)" else r.weighed(r.relevant)
-    )  # R counts documents, not their weights
-    return r.total(gains, k) / pl.min_horizontal(r.depth(k), *most)
+    if divisor == "min(k,R)":  # R counts documents, not their weights
+        return r.total(r.relevant, k) / pl.min_horizontal(r.depth(k), r.n_relevant)
+    depth = r.depth(k)
+    if divisor == "min(k,n)":
+        depth = pl.min_horizontal(depth, r.n_retrieved_to(k))
+    return r.total(r.weighed(r.relevant), k) / depth
 
 
 @metric(
@@ -125,14 +140,17 @@ def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") ->
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]}
+    ... )
     >>> df.rank.recall(k=5)["recall@5"].item()
     0.5
     >>> df.rank.evaluate("R_cap@1")["recall(divisor='min(k,R)')@1"].item()
     1.0
     """
     if divisor == "min(k,R)":
-        return r.total(r.relevant, k) / pl.min_horizontal(r.cutoff(k), r.n_relevant)
+        most = pl.min_horizontal(r.cutoff(k), r.n_relevant)
+        return r.total(r.relevant, k) / most
     relevant = r.weighed(r.relevant)
     return r.total(relevant, k) / r.whole(relevant)
 
@@ -161,8 +179,10 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.f1(k=3)["f1@3"].item()                          # precision 1/3, recall 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> df.rank.f1(k=3)["f1@3"].item()  # precision 1/3, recall 1
     0.5
     """
     return f_beta(r, k)
@@ -198,11 +218,15 @@ def f_beta(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.metrics.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> df.rank.metrics.f_beta(beta=2)["f_beta(beta=2)"].item()  # 5 of 2 + 4
     0.8333333333333334
     """
-    return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
+    n_hits = r.total(r.relevant, k)
+    divisor = r.depth(k) + beta**2 * r.n_relevant
+    return (1 + beta**2) * n_hits / divisor
 
 
 @metric("set_map", "SetAP", display="SetAP", **SHARE)
@@ -227,11 +251,15 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.metrics.set_average_precision()["set_average_precision"].item()     # 1/2 of 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> df.rank.metrics.set_average_precision()["set_average_precision"].item()  # 1/2 of 1
     0.5
     """
-    return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
+    n_hits = r.total(r.relevant, k)
+    divisor = r.depth(k) * r.n_relevant
+    return n_hits * r.hits_down_to(k) / divisor
 
 
 @metric(
@@ -267,13 +295,16 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 0]})
-    >>> df.rank.evaluate("fall_out@2")["fall_out@2"].item()     # a of a and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 0]}
+    ... )
+    >>> df.rank.evaluate("fall_out@2")["fall_out@2"].item()  # a of a and c
     0.5
     >>> df.rank.on(collection_size=11).fall_out(k=2)["fall_out@2"].item()
     0.1
     """
-    return r.total(1 - r.relevant, k) / (n_documents(r) - r.n_relevant)
+    n_nonrelevant = n_documents(r) - r.n_relevant
+    return r.total(1 - r.relevant, k) / n_nonrelevant
 
 
 def n_documents(r: Ranking, others: pl.Expr | None = None) -> pl.Expr:
@@ -282,7 +313,9 @@ def n_documents(r: Ranking, others: pl.Expr | None = None) -> pl.Expr:
     """
     seen = r.n_candidates if others is None else r.n_candidates + others
     known = r.collection_size
-    return seen if known is None else pl.max_horizontal(seen, pl.lit(float(known)))
+    if known is None:
+        return seen
+    return pl.max_horizontal(seen, pl.lit(float(known)))
 
 
 def n_shown(r: Ranking, k: int | None) -> pl.Expr:
@@ -324,7 +357,9 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
     >>> df.rank.metrics.hits()["hits"].item()
     2.0
     """
@@ -355,8 +390,10 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> found = df.rank.evaluate("fp@2", "fn@2")                # b; c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> found = df.rank.evaluate("fp@2", "fn@2")  # b; c
     >>> found["false_positives@2"].item(), found["false_negatives@2"].item()
     (1.0, 1.0)
     """
@@ -388,8 +425,10 @@ def false_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
-    >>> df.rank.evaluate("fn")["false_negatives"].item()                               # b
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]}
+    ... )
+    >>> df.rank.evaluate("fn")["false_negatives"].item()  # b
     1.0
     """
     return r.n_relevant - r.hits_down_to(k)
@@ -420,13 +459,16 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item()     # b
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]}
+    ... )
+    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item()  # b
     1.0
     >>> df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
     9.0
     """
-    return n_documents(r) - r.n_relevant - r.divided_by(1 - r.relevant, k)
+    shown = r.divided_by(1 - r.relevant, k)
+    return n_documents(r) - r.n_relevant - shown
 
 
 @metric(
@@ -469,14 +511,26 @@ def mcc(r: Ranking, k: int | None = None, *, shown: Literal["list", "k"] = "list
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 0]})
-    >>> round(df.rank.evaluate("mcc@2")["mcc@2"].item(), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 0, 0],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.evaluate("mcc@2")["mcc@2"].item(), 4
+    ... )  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
     0.5774
     """
-    m, relevant = n_shown(r, k), r.n_relevant
-    empty = r.depth(k) - m if shown == "k" and k is not None else None
+    m = n_shown(r, k)
+    relevant = r.n_relevant
+    empty = None
+    if shown == "k" and k is not None:
+        empty = r.depth(k) - m
+        m = m + empty
     n = n_documents(r, empty)
-    m = m if empty is None else m + empty
     spread = m * (n - m) * relevant * (n - relevant)
     return (n * r.hits_down_to(k) - m * relevant) / spread.sqrt()
 
@@ -505,11 +559,14 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)              # a of a, b and c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)  # a of a, b and c
     0.3333
     """
-    return r.total(r.relevant, k) / (n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
+    n_either = n_shown(r, k) + r.n_relevant - r.hits_down_to(k)
+    return r.total(r.relevant, k) / n_either
 
 
 @metric(
@@ -536,7 +593,9 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> found = df.rank.evaluate("hit_rate@1", "hit_rate@2")
     >>> found["hit_rate@1"].item(), found["hit_rate@2"].item()
     (0.0, 1.0)
@@ -568,9 +627,13 @@ def r_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.r_precision()["r_precision"].item()             # 1 of the top 2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> df.rank.r_precision()["r_precision"].item()  # 1 of the top 2
     0.5
     """
-    depth = r.n_relevant if k is None else pl.min_horizontal(r.n_relevant, pl.lit(float(k)))
+    depth = r.n_relevant
+    if k is not None:
+        depth = pl.min_horizontal(depth, pl.lit(float(k)))
     return r.total(r.relevant, depth) / r.n_relevant

@@ -15,6 +15,7 @@ from .._words.ranking import (
     Ranking,
     ShareGain,
     is_number,
+    zero_unless,
 )
 
 __all__ = ["err", "nerr", "pfound", "rbp"]
@@ -68,13 +69,16 @@ def err(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
-    >>> df.rank.err(max_label=2)["err(max_label=2)"].item()     # 1/4 + (1/2) (3/4) (1 - 1/4)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
+    >>> df.rank.err(max_label=2)["err(max_label=2)"].item()  # 1/4 + (1/2) (3/4) (1 - 1/4)
     0.53125
-    >>> df.rank.err(gain={1: 0.5, 2: 1})["err(gain={1:0.5,2:1})"].item()             # 1/2 + (1/2) 1 (1 - 1/2)
+    >>> df.rank.err(gain={1: 0.5, 2: 1})["err(gain={1:0.5,2:1})"].item()  # 1/2 + (1/2) 1 (1 - 1/2)
     0.75
     """
-    return r.total(r.stops(_satisfied(r, gain, max_label)), k, over=r.rank)
+    stops = r.stops(_satisfied(r, gain, max_label))
+    return r.total(stops, k, over=r.rank)
 
 
 @metric("normalized_err", "normalised_err", display="nERR", bounds=(0, 1), gains_only=True)
@@ -113,12 +117,14 @@ def nerr(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.metrics.nerr(max_label=1)["nerr(max_label=1)"].item()     # (1/2) (1/2) over 1/2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> df.rank.metrics.nerr(max_label=1)["nerr(max_label=1)"].item()  # (1/2) (1/2) over 1/2
     0.5
     """
-    best = r.ideal(gain)
-    return err(r, k, gain=gain, max_label=max_label) / err(best, k, gain=gain, max_label=max_label)
+    of_ranking = err(r, k, gain=gain, max_label=max_label)
+    return of_ranking / err(r.ideal(gain), k, gain=gain, max_label=max_label)
 
 
 def _pfound_judging(
@@ -170,50 +176,57 @@ def pfound(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0.5, 1]})
-    >>> df.rank.pfound(decay=0.8)["pfound(decay=0.8)"].item()   # 0.5 + (1 - 0.5) 0.8 x 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0.5, 1]}
+    ... )
+    >>> df.rank.pfound(decay=0.8)["pfound(decay=0.8)"].item()  # 0.5 + (1 - 0.5) 0.8 x 1
     0.9
     """
-    return r.total(r.stops(_satisfied(r, gain, max_label)), k, weight=decay ** (r.rank - 1))
+    stops = r.stops(_satisfied(r, gain, max_label))
+    return r.total(stops, k, weight=decay ** (r.rank - 1))
 
 
 def _satisfied(r: Ranking, gain: ChanceGain, max_label: MaxLabel) -> pl.Expr:
     """The probability that each document satisfies the reader."""
     worth = r.gain(gain)
     if isinstance(gain, pl.Expr):
-        r.refuse(
-            worth > 1,
-            "a gain is above 1; here it is the probability that a document satisfies, from 0 to 1",
+        says = (
+            "a gain is above 1; here it is the probability that a document satisfies, from 0 to 1"
         )
+        r.refuse(worth > 1, says)
     if not isinstance(gain, str) or gain == "binary":
         return worth
+    top = _top_label(r, max_label)
+    if gain == "exponential":
+        return worth / 2.0**top
+    return zero_unless(worth > 0, worth / top)
+
+
+def _top_label(r: Ranking, max_label: MaxLabel) -> pl.Expr:
+    """The top of the scale of labels; labels above one that is given are refused."""
     if max_label is None:
-        top = r.largest_label_of_table
-    elif max_label == "query":
-        top = r.largest_label
-    else:
-        r.refuse(
-            r.label > max_label,
-            f"a label is above max_label={max_label}; give the top of the label scale, as "
-            "max_label=4, or the "
-            "probability of each label, as gain={1: 0.5, 2: 1}",
-        )
-        top = pl.lit(float(max_label))
-    return (
-        worth / 2.0**top
-        if gain == "exponential"
-        else pl.when(worth > 0).then(worth / top).otherwise(0.0)
+        return r.largest_label_of_table
+    if max_label == "query":
+        return r.largest_label
+    says = (
+        f"a label is above max_label={max_label}; give the top of the label scale, as "
+        "max_label=4, or the probability of each label, as gain={1: 0.5, 2: 1}"
     )
+    r.refuse(r.label > max_label, says)
+    return pl.lit(float(max_label))
+
+
+def _is_scaled(gain: ShareGain) -> bool:
+    """Whether gains are shares of the largest label, which depend on the judgments."""
+    return isinstance(gain, str) and gain == "scaled"
 
 
 def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -> Judging:
-    return (
-        None if isinstance(gain, str) and gain == "scaled" else "monotone"
-    )  # over the table's largest label
+    return None if _is_scaled(gain) else "monotone"
 
 
 def _rbp_from_clicks(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -> FromClicks:
-    return None if isinstance(gain, str) and gain == "scaled" else "sum"
+    return None if _is_scaled(gain) else "sum"
 
 
 @metric(
@@ -260,14 +273,15 @@ def rbp(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> df.rank.rbp(p=0.5)["rbp(p=0.5)"].item()                 # (1 - 0.5) (1 + 0.5)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]}
+    ... )
+    >>> df.rank.rbp(p=0.5)["rbp(p=0.5)"].item()  # (1 - 0.5) (1 + 0.5)
     0.75
     """
     if isinstance(gain, pl.Expr):
-        r.refuse(
-            r.gain(gain) > 1, "a gain is above 1; rank-biased precision takes gains from 0 to 1"
-        )
+        says = "a gain is above 1; rank-biased precision takes gains from 0 to 1"
+        r.refuse(r.gain(gain) > 1, says)
     if gain is None:
         worth = r.weighed(r.relevant)
     elif isinstance(gain, str) and gain == "scaled":
@@ -276,6 +290,6 @@ def rbp(
         worth = r.weighed(r.gain(gain))
     value = (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
     may_exceed = r.weight is not None or (isinstance(gain, str) and gain == "linear")
-    return (
-        value if may_exceed else value.clip(upper_bound=1.0)
-    )  # rounding may give a little more than 1
+    if may_exceed:
+        return value
+    return value.clip(upper_bound=1.0)  # rounding may give a little more than 1

@@ -10,9 +10,17 @@ from .._catalog.registry import catalog_metric
 from .._words.exposure import Exposure, Least, Persistence, Weight
 
 __all__ = [
-    "aggregate_diversity", "coverage", "entropy", "exposure_gini", "gini", "hhi", "personalization",
-    "popularity_lift", "simpson", "user_coverage",
-]  # fmt: skip
+    "aggregate_diversity",
+    "coverage",
+    "entropy",
+    "exposure_gini",
+    "gini",
+    "hhi",
+    "personalization",
+    "popularity_lift",
+    "simpson",
+    "user_coverage",
+]
 
 
 @catalog_metric(
@@ -39,11 +47,14 @@ def coverage(e: Exposure, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
     >>> df.rank.items.catalog("coverage@2", items=["a", "b", "c", "d"], ci=None)["value"].item()
     0.75
     """
-    return (e.shown(k) > 0).sum() / e.n_items
+    n_shown = (e.shown(k) > 0).sum()
+    return n_shown / e.n_items
 
 
 @catalog_metric("distinct_items", display="Aggregate diversity", bounds=(0, None))
@@ -63,7 +74,9 @@ def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
     >>> df.rank.items.catalog("aggregate_diversity@2", ci=None)["value"].item()
     3.0
     """
@@ -102,12 +115,14 @@ def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.
 
 
 def _gini(x: pl.Expr, n: pl.Expr, normalized: bool) -> pl.Expr:
-    """The Gini index of what items have; items without a row have 0, so the rows are the last of
-    `n`.
+    """The Gini index of what items have.
+
+    Items without a row have 0, so the rows are the last of `n`.
     """
     x = x.sort()
     place = n - pl.len() + pl.int_range(1, pl.len() + 1)
-    index = ((2 * place - n - 1) * x).sum() / (n * x.sum())
+    weighted = ((2 * place - n - 1) * x).sum()
+    index = weighted / (n * x.sum())
     return index * n / (n - 1) if normalized else index
 
 
@@ -135,8 +150,12 @@ def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.E
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.items.catalog("gini@2", items=4, ci=None)["value"].item()       # (-1 * 1 + 1 * 1 + 3 * 2 - 3 * 0) / (4 * 4)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
+    >>> df.rank.items.catalog("gini@2", items=4, ci=None)[
+    ...     "value"
+    ... ].item()  # (-1 * 1 + 1 * 1 + 3 * 2 - 3 * 0) / (4 * 4)
     0.375
     """
     return _gini(e.shown(k), e.n_items, normalized)
@@ -170,7 +189,9 @@ def exposure_gini(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": list("ab"), "score": [2.0, 1]})
-    >>> df.rank.items.catalog("exposure_gini(weight=rbp,p=0.5)@2", items=2, ci=None)["value"].item()  # (0.5 - 0.25) / 1.5
+    >>> df.rank.items.catalog("exposure_gini(weight=rbp,p=0.5)@2", items=2, ci=None)[
+    ...     "value"
+    ... ].item()  # (0.5 - 0.25) / 1.5
     0.16666666666666666
     """
     return _gini(e.exposure(weight, p, k), e.n_items, normalized)
@@ -197,13 +218,16 @@ def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.items.catalog("entropy@2", ci=None)["value"].item()              # 1/2 * 1 + 2 * 1/4 * 2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
+    >>> df.rank.items.catalog("entropy@2", ci=None)["value"].item()  # 1/2 * 1 + 2 * 1/4 * 2
     1.5
     """
     shown = e.shown(k)
     total = shown.sum()
-    return total.log(2) - pl.when(shown > 0).then(shown * shown.log(2)).sum() / total
+    terms = pl.when(shown > 0).then(shown * shown.log(2))
+    return total.log(2) - terms.sum() / total
 
 
 @catalog_metric("herfindahl", display="HHI", bounds=(0, 1), higher_is_better=False)
@@ -225,8 +249,10 @@ def hhi(e: Exposure, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.items.catalog("hhi@2", ci=None)["value"].item()                  # 1/4 + 2 * 1/16
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
+    >>> df.rank.items.catalog("hhi@2", ci=None)["value"].item()  # 1/4 + 2 * 1/16
     0.375
     """
     shown = e.shown(k)
@@ -250,7 +276,9 @@ def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
     >>> df.rank.items.catalog("simpson@2", ci=None)["value"].item()
     0.625
     """
@@ -288,14 +316,21 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.items.catalog("personalization@2", ci=None)["value"].round(6).item()     # one of two items is shared
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
+    >>> df.rank.items.catalog("personalization@2", ci=None)["value"].round(
+    ...     6
+    ... ).item()  # one of two items is shared
     0.5
     """
-    same, users = e.n_same(k), e.n_with(1, k)
-    products = (e.summed(1 / e.length.sqrt(), k) ** 2).sum()
-    found = (1 - (products - same) / (users**2 - same)).clip(0, 1)  # rounding may leave it
-    return pl.when(users**2 > same).then(found)
+    same = e.n_same(k)
+    pairs = e.n_with(1, k) ** 2
+    places = e.summed(1 / e.length.sqrt(), k)
+    products = (places**2).sum()
+    cosine = (products - same) / (pairs - same)
+    distance = (1 - cosine).clip(0, 1)  # rounding may leave it
+    return pl.when(pairs > same).then(distance)
 
 
 @catalog_metric("pop_lift", display="Popularity lift", bounds=(-1, None), higher_is_better=False)
@@ -328,9 +363,14 @@ def popularity_lift(e: Exposure, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1.0, 1]})
-    >>> train = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": ["a", "b", "a"]})   # a: 2 of 2 users, b: 1 of 2
-    >>> df.rank.items.catalog("popularity_lift", interactions=train, ci=None)["value"].round(6).item()   # (1 - 0.875) / 0.875
+    >>> train = pl.DataFrame(
+    ...     {"query_id": [1, 2, 2], "doc_id": ["a", "b", "a"]}
+    ... )  # a: 2 of 2 users, b: 1 of 2
+    >>> df.rank.items.catalog("popularity_lift", interactions=train, ci=None)["value"].round(
+    ...     6
+    ... ).item()  # (1 - 0.875) / 0.875
     0.142857
     """
-    shown = e.of_users(e.popularity.mean(), k) / e.n_with(1, k)
+    total = e.of_users(e.popularity.mean(), k)
+    shown = total / e.n_with(1, k)
     return shown / e.past_popularity - 1

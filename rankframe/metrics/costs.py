@@ -5,14 +5,26 @@ or length.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import polars as pl
 
-from .._catalog.registry import metric
-from .._words.ranking import Cutoff, Range, Ranking, foraging
+from .._words.ranking import Cutoff, Range, Ranking, foraging, zero_unless
 from ..errors import InvalidOption
-from .cwl_user_models import BEYOND, Gains, Reader, ReaderSums, Report, Share, TopLabel, reported
+from .cwl_user_models import (
+    Gains,
+    OfReport,
+    Reader,
+    ReaderSums,
+    Report as Report,
+    Share as Share,
+    TopLabel as TopLabel,
+    reported,
+    user_model,
+)
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 __all__ = ["ift", "time_biased_gain", "u_measure"]
 
@@ -33,22 +45,21 @@ def _spending(
         cost = g.r.cost
         sees = decay(g.r.so_far(cost) - cost)
         rest = below(g.whole(cost), g.depth - g.retrieved)
-        found = g.total(g.each * sees)
-        return ReaderSums(found + rest if g.unknown else found, g.whole(sees) + rest, lambda: sees)
+        gained = g.total(g.each * sees)
+        if g.unknown:
+            gained = gained + rest
+        return ReaderSums(gained, g.whole(sees) + rest, lambda: sees)
 
     return reader
 
 
-@metric("tbg", display="TBG", bounds=(0, None), beyond=BEYOND, needs=("cost",))
+@user_model("tbg", display="TBG", bounds=(0, None), needs=("cost",), report="ETU")
 def time_biased_gain(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     half_life: Amount = 224.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "ETU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""Time-biased gain: the gain of each document, halved for each `half_life` that a reader
     spends above it.
@@ -85,9 +96,17 @@ def time_biased_gain(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 1], "seconds": [30, 10]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [1, 1],
+    ...         "seconds": [30, 10],
+    ...     }
+    ... )
     >>> found = df.rank.on(cost="seconds").evaluate("tbg(half_life=30,max_label=1)")
-    >>> found["time_biased_gain(half_life=30,max_label=1)"].item()          # 1 + 1/2
+    >>> found["time_biased_gain(half_life=30,max_label=1)"].item()  # 1 + 1/2
     1.5
     """
 
@@ -95,22 +114,20 @@ def time_biased_gain(
         return pl.lit(2.0) ** (-spent / half_life)
 
     def below(spent: pl.Expr, ranks: pl.Expr) -> pl.Expr:
-        return stays(spent) * (1 - stays(ranks)) / (1 - stays(1.0))
+        of_spent = stays(spent)
+        return of_spent * (1 - stays(ranks)) / (1 - stays(1.0))
 
     reader = _spending(stays, below)
-    return reported(r, reader, depth, report, residual, max_label, gain, stops=True)
+    return reported(r, reader, depth, options, stops=True)
 
 
-@metric("u-measure", display="U-measure", bounds=(0, None), beyond=BEYOND, needs=("cost",))
+@user_model("u-measure", display="U-measure", bounds=(0, None), needs=("cost",), report="ETU")
 def u_measure(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     length: Amount = 132_000.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "ETU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""U-measure: the gain of each document, less the share of the text of a length that a reader
     has read above it.
@@ -142,21 +159,30 @@ def u_measure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 1], "length": [300, 100]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [1, 1],
+    ...         "length": [300, 100],
+    ...     }
+    ... )
     >>> found = df.rank.on(cost="length").evaluate("u_measure(length=1200,max_label=1)")
-    >>> found["u_measure(length=1200,max_label=1)"].item()                  # 1 + (1 - 300 / 1200)
+    >>> found["u_measure(length=1200,max_label=1)"].item()  # 1 + (1 - 300 / 1200)
     1.75
     """
 
     def below(spent: pl.Expr, ranks: pl.Expr) -> pl.Expr:
-        n = pl.min_horizontal((length - spent).ceil().clip(lower_bound=0), ranks)
+        read = (length - spent).ceil().clip(lower_bound=0)
+        n = pl.min_horizontal(read, ranks)
         return n * (1 - spent / length) - n * (n - 1) / (2 * length)
 
     reader = _spending(lambda before: (1 - before / length).clip(lower_bound=0), below)
-    return reported(r, reader, depth, report, residual, max_label, gain, stops=True)
+    return reported(r, reader, depth, options, stops=True)
 
 
-@metric("information_foraging", display="IFT", bounds=(0, 1), beyond=BEYOND, needs=("cost",))
+@user_model("information_foraging", display="IFT", bounds=(0, 1), needs=("cost",))
 def ift(
     r: Ranking,
     depth: Cutoff = 1000,
@@ -167,10 +193,7 @@ def ift(
     goal_slope: Slope = 10.0,
     rate_intercept: Amount = 0.9,
     rate_slope: Slope = 10.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""IFT, by information foraging: the gain per document of a reader with a goal, who leaves if
     the gain is too slow.
@@ -212,16 +235,25 @@ def ift(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0], "seconds": [30, 10]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [1, 0],
+    ...         "seconds": [30, 10],
+    ...     }
+    ... )
     >>> text = "ift(target=None,rate=1.0,rate_intercept=1.0,rate_slope=0.0,max_label=1)@2"
-    >>> found = df.rank.on(cost="seconds").evaluate(text)       # the reader goes on with probability 1/2: 1 over 1 + 1/2
+    >>> found = df.rank.on(cost="seconds").evaluate(
+    ...     text
+    ... )  # the reader goes on with probability 1/2: 1 over 1 + 1/2
     >>> round(found[str(rf.parse(text)[0])].item(), 4)
     0.6667
     """
     if target is None and rate is None:
-        raise InvalidOption(
-            "ift: a reader has a target, a rate or both; give one of them, as ift(target=2)"
-        )
+        says = "ift: a reader has a target, a rate or both; give one of them, as ift(target=2)"
+        raise InvalidOption(says)
     goal = None if target is None else (target, goal_intercept, goal_slope)
     least = None if rate is None else (rate, rate_intercept, rate_slope)
 
@@ -229,19 +261,19 @@ def ift(
         cost = g.r.cost
         goes_on = foraging(r.so_far(g.each), r.so_far(cost), goal, least)
         sees = g.r.product_before(goes_on)
-        at_end = g.whole(pl.when(g.r.rank == g.retrieved).then(sees * goes_on).otherwise(0.0))
+        is_last = g.r.rank == g.retrieved
+        at_end = g.whole(zero_unless(is_last, sees * goes_on))
         state = {
             "gained": g.whole(g.each),
             "spent": g.whole(cost),
             "chance": pl.when(g.retrieved > 0).then(at_end).otherwise(1.0),
             "ranks": g.depth - g.retrieved,
         }
-        below, left = (
-            g.r.below_list(goal, least, g.unknown, what, state) for what in ("seen", "left")
-        )
-        found = g.total(g.each * sees)
-        return ReaderSums(
-            found + below if g.unknown else found, g.whole(sees) + below, lambda: sees, left
-        )
+        below = r.below_list(goal, least, g.unknown, "seen", state)
+        left = r.below_list(goal, least, g.unknown, "left", state)
+        gained = g.total(g.each * sees)
+        if g.unknown:
+            gained = gained + below
+        return ReaderSums(gained, g.whole(sees) + below, lambda: sees, left)
 
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._words.ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, is_number
+from .._words.ranking import (
+    Cutoff,
+    ListedCutoff,
+    Persistence,
+    Range,
+    Ranking,
+    is_number,
+    zero_unless,
+)
 from .cwl_user_models import (
-    BEYOND,
     Gains,
+    OfReport,
     ReaderSums,
     Report,
     Share,
@@ -19,12 +27,15 @@ from .cwl_user_models import (
     TopLabel,
     by_rank,
     insq_weights,
+    listed,
     reported,
-    running,
     squares_from,
-    table,
+    user_model,
     without_residual,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 __all__ = ["bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "rbp_residual", "sdcg"]
 
@@ -41,32 +52,25 @@ def _judging(
     residual: bool = False,
     **reader: float,
 ) -> Judging:
-    """Monotone if the weights of ranks do not depend on the documents above: a higher label never
-    lowers the value.
+    """Monotone if the weights of ranks do not depend on the documents above.
+
+    A higher label then never lowers the value.
     """
-    return (
-        "monotone"
-        if is_number(max_label) and gain is None and report == "EU" and not residual
-        else None
-    )
+    as_given = report == "EU" and not residual and gain is None
+    return "monotone" if as_given and is_number(max_label) else None
 
 
-@metric(
+@user_model(
     "scaled_dcg",
     display="SDCG",
     bounds=(0, 1),
-    beyond=BEYOND,
     judging=_judging,
     gains_only=without_residual,
 )
 def sdcg(
     r: Ranking,
     k: ListedCutoff,
-    *,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""Scaled DCG: the DCG of the top `k` over that of `k` documents of the top label.
 
@@ -78,18 +82,18 @@ def sdcg(
         The last rank that is read, at most 1,000,000.
     max_label
         The label with gain 1; other labels have gains in proportion. A number, ``"query"``, or
-        ``None`` for the largest label of the table, with a warning that names it, since a query's
-        value then depends on the others.
+        ``None`` (default) for the largest label of the table, with a warning that names it, since a
+        query's value then depends on the others.
     gain
-        ``None``, or ``{label: gain}`` with gains from 0 to 1.
+        ``None`` (default), or ``{label: gain}`` with gains from 0 to 1.
     report
-        ``"EU"``, the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the number of
-        documents read; ``"EC"``, the cost per document read; ``"ETC"``, the total cost of readers
-        who stop within the depth. Costs are those of ``on(cost=...)``; without them, and at ranks
-        without a document, each is 1.
+        ``"EU"`` (default), the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the
+        number of documents read; ``"EC"``, the cost per document read; ``"ETC"``, the total cost of
+        readers who stop within the depth. Costs are those of ``on(cost=...)``; without them, and at
+        ranks without a document, each is 1.
     residual
-        Report instead the increase if every unjudged document, and every rank below the last
-        retrieved one, had gain 1.
+        ``True`` reports instead the increase if every unjudged document, and every rank below the
+        last retrieved one, had gain 1.
 
     Returns
     -------
@@ -104,20 +108,23 @@ def sdcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> round(df.rank.metrics.sdcg(2, max_label=1)["sdcg(max_label=1)@2"].item(), 4)     # 1 over 1 + 1 / log2(3)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.sdcg(2, max_label=1)["sdcg(max_label=1)@2"].item(), 4
+    ... )  # 1 over 1 + 1 / log2(3)
     0.6131
     """
-    chances = [1 / math.log2(i + 1) for i in range(1, k + 1)]
-    reader = by_rank(table([0.0, *chances]), table(running(chances)), stops=True, cascade=False)
-    return reported(r, reader, k, report, residual, max_label, gain)
+    discounts = [1 / math.log2(i + 1) for i in range(1, k + 1)]
+    reader = by_rank(*listed(discounts), stops=True, cascade=False)
+    return reported(r, reader, k, options)
 
 
-@metric(
+@user_model(
     "bejeweled_player_model",
     display="BPM",
     bounds=(0, 1),
-    beyond=BEYOND,
     gains_only=without_residual,
 )
 def bpm(
@@ -125,10 +132,7 @@ def bpm(
     k: int,
     *,
     target: Target = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""Bejeweled player model: the gain per document of a reader who stops at a gain of `target`,
     or at rank `k`.
@@ -159,8 +163,12 @@ def bpm(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 1]})
-    >>> df.rank.metrics.bpm(3, max_label=1)["bpm(max_label=1)@3"].item()                 # a gain of 1 from two documents
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 1]}
+    ... )
+    >>> df.rank.metrics.bpm(3, max_label=1)[
+    ...     "bpm(max_label=1)@3"
+    ... ].item()  # a gain of 1 from two documents
     0.5
     """
     wanted = target * (1 - ROUNDING)
@@ -170,28 +178,28 @@ def bpm(
         read = r.product_before((so_far < wanted).cast(pl.Float64))
         enough = (so_far >= wanted).cast(pl.Float64) * read
         stop = g.whole(enough * g.r.rank)  # 0 where the target is not met
-        last = pl.when(stop > 0).then(stop).otherwise(float(k))
-        found = g.total(g.each * read)
+        is_met = stop > 0
+        end = pl.lit(float(k))
+        gained = g.total(g.each * read)
         if g.unknown:  # below the last document each rank adds 1
-            missing = pl.when(stop > 0).then(0.0).otherwise((wanted - g.whole(g.each)).ceil())
+            lacking = (wanted - g.whole(g.each)).ceil()
+            missing = pl.when(is_met).then(0.0).otherwise(lacking)
             more = pl.min_horizontal(missing, g.depth - g.retrieved)
-            found += more
-            last = pl.when(stop > 0).then(stop).otherwise(g.retrieved + more)
-        return ReaderSums(found, last, lambda: read)
+            gained += more
+            end = g.retrieved + more
+        last = pl.when(is_met).then(stop).otherwise(end)
+        return ReaderSums(gained, last, lambda: read)
 
-    return reported(r, reader, k, report, residual, max_label, gain)
+    return reported(r, reader, k, options)
 
 
-@metric(display="INSQ", bounds=(0, 1), beyond=BEYOND, judging=_judging, gains_only=without_residual)
+@user_model(display="INSQ", bounds=(0, 1), judging=_judging, gains_only=without_residual)
 def insq(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     target: Target = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""INSQ: the gain per document of a reader who needs a gain of about `target`, and reads the
     deeper the larger it is.
@@ -224,24 +232,25 @@ def insq(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.insq(2, max_label=1)["insq(max_label=1)@2"].item(), 4)     # chances 1 and 4/9: 4/9 over 13/9
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.insq(2, max_label=1)["insq(max_label=1)@2"].item(), 4
+    ... )  # chances 1 and 4/9: 4/9 over 13/9
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)
 
 
-@metric(display="INST", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="INST", bounds=(0, 1), gains_only=without_residual)
 def inst(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     target: Annotated[float, Range(least=0.5, most=1_000_000)] = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""INST: as INSQ, but the reader adapts to the gain that is still missing.
 
@@ -276,43 +285,49 @@ def inst(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> round(df.rank.metrics.inst(2, max_label=1)["inst(max_label=1)@2"].item(), 4)     # both worth 1, however many are read
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.inst(2, max_label=1)["inst(max_label=1)@2"].item(), 4
+    ... )  # both worth 1, however many are read
     1.0
     """
     wanted = 2 * target
 
     def reader(g: Gains) -> ReaderSums:
         # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain
-        # is 0,
-        # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is
-        # a product over
-        # the documents above that have a gain, each 1 - gain / x just above it.
+        # is 0, x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2,
+        # where Q is a product over the documents above that have a gain, each 1 - gain / x just
+        # above it.
         before = r.so_far(g.each) - g.each
         x = g.r.rank - 1 + wanted - before
         keeps = (1 - g.each / x).fill_null(1.0)
         q = g.r.product_before(keeps)
         after = q * keeps
+        sees = (wanted * q / x) ** 2
         # The sum of V without end, as if no document had a gain; each that has one then changes all
         # ranks below it.
-        with_it, without = after**2 * squares_from(x + 1 - g.each), q**2 * squares_from(x + 1)
+        with_it = after**2 * squares_from(x + 1 - g.each)
+        without = q**2 * squares_from(x + 1)
+        endless = wanted**2 * (squares_from(wanted) + g.whole(with_it - without))
         # Below the last document; the product to there is the sum of its steps.
         last = g.retrieved if g.unknown else pl.lit(float(g.depth))
         here = last + wanted - g.whole(g.each)
         left = wanted**2 * (1 + g.whole(after**2 - q**2))
-        gained = g.total(g.each * (wanted * q / x) ** 2)
-        seen = wanted**2 * (
-            squares_from(wanted) + g.whole(with_it - without)
-        ) - left * squares_from(here)
+        gained = g.total(g.each * sees)
+        seen = endless - left * squares_from(here)
         beyond = left / here**2
         if g.unknown:  # each rank is worth 1, so x stays, and V falls by the same factor
             factor = ((here - 1) / here) ** 2
             stays = factor ** (g.depth - last)
             more = beyond * (1 - stays) / (1 - factor)
-            gained, seen, beyond = gained + more, seen + more, beyond * stays
-        return ReaderSums(gained, seen, lambda: (wanted * q / x) ** 2, beyond)
+            gained = gained + more
+            seen = seen + more
+            beyond = beyond * stays
+        return ReaderSums(gained, seen, lambda: sees, beyond)
 
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)
 
 
 @metric(
@@ -349,27 +364,29 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, None]})
-    >>> df.rank.evaluate("rbp_residual(p=0.5)")["rbp_residual(p=0.5)"].item()   # rank 2: 1/4; below it: 1/4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, None]}
+    ... )
+    >>> df.rank.evaluate("rbp_residual(p=0.5)")[
+    ...     "rbp_residual(p=0.5)"
+    ... ].item()  # rank 2: 1/4; below it: 1/4
     0.5
     """
     r.need_every_rank()
-    unknown = (~r.judged).cast(pl.Float64) * ((1 - p) * p ** (r.rank - 1))
-    last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
-    return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(
-        pl.Float64
-    )
+    weight = (1 - p) * p ** (r.rank - 1)
+    unknown = (~r.judged).cast(pl.Float64) * weight
+    last = r.n_retrieved
+    if k is not None:
+        last = pl.min_horizontal(last, pl.lit(float(k)))
+    below = p ** last.cast(pl.Float64)
+    return r.whole(zero_unless(r.rank <= last, unknown)) + below
 
 
-@metric(display="nERR8", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR8", bounds=(0, 1), gains_only=without_residual)
 def nerr8(
     r: Ranking,
     k: ListedCutoff,
-    *,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 8: the gain per document of a reader who stops at a document with
     probability equal to its gain.
@@ -396,23 +413,23 @@ def nerr8(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.metrics.nerr8(3, max_label=1)["nerr8(max_label=1)@3"].item()             # a gain of 1 from two documents
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> df.rank.metrics.nerr8(3, max_label=1)[
+    ...     "nerr8(max_label=1)@3"
+    ... ].item()  # a gain of 1 from two documents
     0.5
     """
     reader = by_rank(lambda i: 1.0, lambda i: i, stops=True, cascade=True)
-    return reported(r, reader, k, report, residual, max_label, gain)
+    return reported(r, reader, k, options)
 
 
-@metric(display="nERR9", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR9", bounds=(0, 1), gains_only=without_residual)
 def nerr9(
     r: Ranking,
     k: ListedCutoff,
-    *,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 9: as :func:`nerr8`, but a reader not satisfied at rank i gives up with
     probability 1 / (i + 1).
@@ -438,25 +455,26 @@ def nerr9(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.nerr9(3, max_label=1)["nerr9(max_label=1)@3"].item(), 4)   # 1/2 over 1 + 1/2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.nerr9(3, max_label=1)["nerr9(max_label=1)@3"].item(), 4
+    ... )  # 1/2 over 1 + 1/2
     0.3333
     """
     chances = [1 / i for i in range(1, k + 1)]
-    reader = by_rank(table([0.0, *chances]), table(running(chances)), stops=True, cascade=True)
-    return reported(r, reader, k, report, residual, max_label, gain)
+    reader = by_rank(*listed(chances), stops=True, cascade=True)
+    return reported(r, reader, k, options)
 
 
-@metric(display="nERR10", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR10", bounds=(0, 1), gains_only=without_residual)
 def nerr10(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     p: Persistence = 0.9,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 10: as :func:`nerr8`, but a reader who is not satisfied goes on with
     probability `p`.
@@ -487,26 +505,32 @@ def nerr10(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.nerr10(p=0.5, max_label=1)["nerr10(p=0.5,max_label=1)"].item(), 4)     # 1/2 over 1 + 1/2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.nerr10(p=0.5, max_label=1)["nerr10(p=0.5,max_label=1)"].item(), 4
+    ... )  # 1/2 over 1 + 1/2
     0.3333
     """
-    reader = by_rank(
-        lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True
-    )
-    return reported(r, reader, depth, report, residual, max_label, gain)
+
+    def sees(rank: Any) -> Any:
+        return p ** (rank - 1)
+
+    def seen(rank: Any) -> Any:
+        return (1 - p**rank) / (1 - p)
+
+    reader = by_rank(sees, seen, stops=False, cascade=True)
+    return reported(r, reader, depth, options)
 
 
-@metric(display="nERR11", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+@user_model(display="nERR11", bounds=(0, 1), gains_only=without_residual)
 def nerr11(
     r: Ranking,
     depth: Cutoff = 1000,
     *,
     target: Target = 1.0,
-    max_label: TopLabel = None,
-    gain: Share = None,
-    report: Report = "EU",
-    residual: bool = False,
+    **options: Unpack[OfReport],
 ) -> pl.Expr:
     r"""NERR by equation 11: as :func:`nerr8`, but a reader who is not satisfied goes on as in
     :func:`rankframe.metrics.cwl.insq`.
@@ -537,9 +561,13 @@ def nerr11(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.metrics.nerr11(max_label=1)["nerr11(max_label=1)"].item(), 4)     # 4/9 over 1 + 4/9
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.nerr11(max_label=1)["nerr11(max_label=1)"].item(), 4
+    ... )  # 4/9 over 1 + 4/9
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)
-    return reported(r, reader, depth, report, residual, max_label, gain)
+    return reported(r, reader, depth, options)

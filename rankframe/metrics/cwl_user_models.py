@@ -6,20 +6,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 import polars as pl
 
+from .._catalog.registry import metric
 from .._support.polars_versions import of_one
-from .._words.ranking import Label, Proportion, Range, Ranking
+from .._words.ranking import Label, Proportion, Range, Ranking, with_group, zero_unless
 
 __all__ = [
-    "BEYOND", "ByRank", "Gains", "Reader", "ReaderSums", "Report", "Share", "Target", "TopLabel", "by_rank", "insq_weights",
-    "reported", "running", "squares_from", "table", "without_residual",
-]  # fmt: skip
+    "BEYOND",
+    "ByRank",
+    "Gains",
+    "OfReport",
+    "Reader",
+    "ReaderSums",
+    "Report",
+    "Share",
+    "Target",
+    "TopLabel",
+    "by_rank",
+    "insq_weights",
+    "listed",
+    "reported",
+    "running",
+    "squares_from",
+    "table",
+    "user_model",
+    "without_residual",
+]
 
 Report: TypeAlias = Literal["EU", "ETU", "EC", "ETC", "ED"]
 Number = TypeVar("Number", float, pl.Expr)
+F = TypeVar("F", bound=Callable[..., pl.Expr])
 Share: TypeAlias = Mapping[Label, Proportion] | None
 TopLabel: TypeAlias = Literal["query"] | Annotated[float, Range(above=0)] | None
 Target: TypeAlias = Annotated[float, Range(least=1e-9, most=1_000_000)]
@@ -27,6 +46,26 @@ ByRank: TypeAlias = Callable[[Any], Any]
 """A number for a rank that is a number, and an expression for an expression."""
 BEYOND = ("report", "residual")
 """Reports other than the mean gain; for these, `no_relevant="one"` does not apply."""
+
+
+class OfReport(TypedDict, total=False):
+    """The options of every metric of the C/W/L family, as `sdcg` documents them."""
+
+    max_label: TopLabel
+    gain: Share
+    report: Report
+    residual: bool
+
+
+def user_model(*aliases: str, report: Report = "EU", **declared: Any) -> Callable[[F], F]:
+    """Declare a formula that unpacks `OfReport` as a metric; `report` is its default report."""
+    defaults = {"max_label": None, "gain": None, "report": report, "residual": False}
+
+    def declare(formula: F) -> F:
+        with_options = with_group(formula, defaults)
+        return metric(*aliases, beyond=BEYOND, **declared)(with_options)
+
+    return declare
 
 
 def without_residual(*, residual: bool = False, report: Report = "EU", **_: object) -> bool:
@@ -39,45 +78,54 @@ def without_residual(*, residual: bool = False, report: Report = "EU", **_: obje
 LISTED = 10_000
 """The depth down to which INSQ's sums are listed."""
 
-# ------------------------------------------------------------------------------------------- what a
-# reader goes through
+# ----------------------------------------------------------------------- what a reader goes through
 #
 # C(i) is the probability to go on from rank i, V(i) = C(1) ... C(i - 1) that to see rank i. All
-# reports follow
-# from the sums of V and of V x gain. Ranks with gain 0, and those below the last document
-# retrieved, have closed
-# forms, so that only documents with a gain are looked at: see `by_rank` and `inst`.
+# reports follow from the sums of V and of V x gain. Ranks with gain 0, and those below the last
+# document retrieved, have closed forms, so that only documents with a gain are looked at: see
+# `by_rank` and `inst`.
 
 
 @dataclass(frozen=True)
 class ReaderSums:
     """Sums over the ranks 1 to the depth that a reader sees."""
 
-    gained: pl.Expr  # the sum of V x gain, with the share of each rank in its row
-    seen: pl.Expr  # the sum of V: the number of documents seen
-    chance: Callable[[], pl.Expr]  # V at each rank
-    beyond: pl.Expr | None = (
-        None  # the probability to reach the end without stopping; None if reading stops there
-    )
+    #: The sum of V x gain, with the share of each rank in its row.
+    gained: pl.Expr
+    #: The sum of V: the number of documents seen.
+    seen: pl.Expr
+    #: V at each rank.
+    chance: Callable[[], pl.Expr]
+    #: The probability to reach the end without stopping; None if reading stops there.
+    beyond: pl.Expr | None = None
 
     def report(self, what: Report, gains: Gains) -> pl.Expr:
         """The sums as EU, the gain per document seen; ETU, the total gain; EC and ETC, the same of
         costs; ED, documents seen.
         """
-        if what in ("EU", "ED"):
-            return self.gained / self.seen if what == "EU" else self.seen
-        value, at_the_end = self.gained, gains.offered
-        if what != "ETU":
-            value, at_the_end = self.seen, pl.lit(float(gains.depth))
-            if gains.r.setup.roles.cost is not None:
-                more = gains.r.cost - 1  # a rank without a document costs 1
-                value, at_the_end = (
-                    value + gains.whole(self.chance() * more),
-                    at_the_end + gains.whole(more),
-                )
+        if what == "EU":
+            return self.gained / self.seen
+        if what == "ED":
+            return self.seen
+        if what == "ETU":
+            return self._less_beyond(self.gained, gains.offered)
+        spent, at_the_end = self._costs(gains)
         if what == "EC":
-            return value / self.seen
+            return spent / self.seen
+        return self._less_beyond(spent, at_the_end)
+
+    def _less_beyond(self, value: pl.Expr, at_the_end: pl.Expr) -> pl.Expr:
+        """A total, without readers who reach the end."""
         return value if self.beyond is None else value - self.beyond * at_the_end
+
+    def _costs(self, gains: Gains) -> tuple[pl.Expr, pl.Expr]:
+        """The cost of what a reader sees, and of all ranks; a rank without a document costs 1."""
+        depth = pl.lit(float(gains.depth))
+        if gains.r.setup.roles.cost is None:
+            return self.seen, depth
+        more = gains.r.cost - 1
+        spent = self.seen + gains.whole(self.chance() * more)
+        return spent, depth + gains.whole(more)
 
 
 class Gains:
@@ -86,7 +134,10 @@ class Gains:
     """
 
     def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
-        self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
+        self.r = r
+        self.depth = depth
+        self.unknown = unknown
+        self.shown = shown
         if unknown:
             r.need_every_rank()
             each = pl.when(r.judged).then(each).otherwise(1.0)
@@ -105,36 +156,39 @@ class Gains:
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum down to the depth, the same at every rank."""
-        return self.r.whole(pl.when(self.r.rank <= self.depth).then(x).otherwise(0.0))
+        return self.r.whole(zero_unless(self.r.rank <= self.depth, x))
 
     @property
     def offered(self) -> pl.Expr:
         """The sum of all gains."""
-        return self.whole(self.each) + self.unknown * (self.depth - self.retrieved)
+        empty_ranks = self.depth - self.retrieved
+        return self.whole(self.each) + self.unknown * empty_ranks
 
 
 Reader: TypeAlias = Callable[[Gains], ReaderSums]
 
 
 def reported(
-    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share,
-    *, stops: bool = False,
-) -> pl.Expr:  # fmt: skip
+    r: Ranking, reader: Reader, depth: int, options: OfReport, *, stops: bool = False
+) -> pl.Expr:
     """The report of a reader if unjudged documents have gain 0; or, for a residual, its increase if
     they have gain 1.
 
     With `stops` reading always ends at the depth, so that the total gain is a sum over ranks, too.
     """
-    shown = not residual and (report == "EU" or (report == "ETU" and stops))
-    each = _share(r, max_label, gain)
+    report = options["report"]
+    residual = options["residual"]
+    is_sum = report == "EU" or (report == "ETU" and stops)
+    shown = is_sum and not residual
+    each = _share(r, options["max_label"], options["gain"])
 
     def if_unknown_are_worth(unknown: int) -> pl.Expr:
         gains = Gains(r, depth, each, unknown, shown=shown)
         return reader(gains).report(report, gains)
 
-    return (
-        if_unknown_are_worth(1) - if_unknown_are_worth(0) if residual else if_unknown_are_worth(0)
-    )
+    if not residual:
+        return if_unknown_are_worth(0)
+    return if_unknown_are_worth(1) - if_unknown_are_worth(0)
 
 
 def _share(r: Ranking, max_label: TopLabel, gain: Share) -> pl.Expr:
@@ -144,10 +198,8 @@ def _share(r: Ranking, max_label: TopLabel, gain: Share) -> pl.Expr:
         return (r.label / r.largest_label_of_table).fill_nan(0.0)
     if max_label == "query":
         return (r.label / r.largest_label).fill_nan(0.0)
-    r.refuse(
-        r.label > max_label,
-        f"a label is above max_label={max_label}; give the top of the label scale",
-    )
+    says = f"a label is above max_label={max_label}; give the top of the label scale"
+    r.refuse(r.label > max_label, says)
     return r.label / max_label
 
 
@@ -161,22 +213,28 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
     """
 
     def reader(g: Gains) -> ReaderSums:
-        rank, last = g.r.rank, pl.lit(seen(float(g.depth)))
+        rank = g.r.rank
+        last = pl.lit(seen(float(g.depth)))
         after = None if stops else pl.lit(sees(g.depth + 1.0))
         if not cascade:
-            found = g.total(g.each, sees(rank))
-            found = found + last - seen(g.retrieved) if g.unknown else found
-            return ReaderSums(found, last, lambda: pl.lit(1.0) * sees(rank), after)
+            gained = g.total(g.each, sees(rank))
+            if g.unknown:
+                gained = gained + last - seen(g.retrieved)
+            return ReaderSums(gained, last, lambda: pl.lit(1.0) * sees(rank), after)
         ends = g.r.stops(g.each)
-        found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
+        gained = g.total(ends, sees(rank))
+        number = last - g.whole(ends * (last - seen(rank)))
         left = 1 - g.whole(ends)
         if g.unknown:  # the first rank below the last document has gain 1, and reading ends there
-            room = (g.retrieved < g.depth).cast(pl.Float64) * left
-            found += room * sees(g.retrieved + 1)
-            number -= room * (last - seen(g.retrieved + 1))
-            left -= room
-        chance = lambda: g.r.product_before(1 - g.each) * sees(rank)  # noqa: E731
-        return ReaderSums(found, number, chance, None if after is None else after * left)
+            has_room = (g.retrieved < g.depth).cast(pl.Float64)
+            stops_below = has_room * left
+            gained += stops_below * sees(g.retrieved + 1)
+            number -= stops_below * (last - seen(g.retrieved + 1))
+            left -= stops_below
+        beyond = None if after is None else after * left
+        return ReaderSums(
+            gained, number, lambda: g.r.product_before(1 - g.each) * sees(rank), beyond
+        )
 
     return reader
 
@@ -187,7 +245,8 @@ def table(values: list[float]) -> ByRank:
 
     def value(i: Any) -> Any:
         if isinstance(i, pl.Expr):
-            return listed.list.get(i.cast(pl.Int64), null_on_oob=True).fill_null(0.0)
+            place = i.cast(pl.Int64)
+            return listed.list.get(place, null_on_oob=True).fill_null(0.0)
         return values[int(i)] if i < len(values) else 0.0
 
     return value
@@ -205,7 +264,10 @@ def squares_from(x: Number) -> Number:
     """1 / x^2 + 1 / (x + 1)^2 + ... without end: the trigamma function, for x above 0.
 
     >>> import math
-    >>> abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15, abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14
+    >>> (
+    ...     abs(squares_from(1.0) - math.pi**2 / 6) < 1e-15,
+    ...     abs(squares_from(0.5) - math.pi**2 / 2) < 1e-14,
+    ... )
     (True, True)
     """
     if not isinstance(x, pl.Expr):
@@ -215,10 +277,11 @@ def squares_from(x: Number) -> Number:
 
 def _squares_from(x: Number) -> Number:
     # The first six terms in pairs: (x + i)(x + 5 - i) = x (x + 5) + i (5 - i), and of two numbers
-    # with the product p
-    # and a sum whose square is s, 1 / a^2 + 1 / b^2 = (s - 2 p) / p^2.
-    p, s = x * (x + 5), (2 * x + 5) ** 2
-    q, r = p + 4, p + 6
+    # with the product p and a sum whose square is s, 1 / a^2 + 1 / b^2 = (s - 2 p) / p^2.
+    s = (2 * x + 5) ** 2
+    p = x * (x + 5)
+    q = p + 4
+    r = p + 6
     head = (s / p - 2) / p + (s / q - 2) / q + (s / r - 2) / r
     # All that follow, by Stieltjes' continued fraction, which so many steps make exact to the last
     # digit or two.
@@ -237,9 +300,16 @@ def insq_weights(target: float, depth: int) -> tuple[ByRank, ByRank]:
         return (wanted / (wanted + rank - 1)) ** 2
 
     def seen(rank: Any) -> Any:
-        return wanted**2 * (squares_from(wanted) - squares_from(wanted + rank))
+        rest = squares_from(wanted + rank)
+        return wanted**2 * (squares_from(wanted) - rest)
 
+    if depth > LISTED:
+        return sees, seen
     # looking a sum up takes a sixth of the time of computing it, as long as the list is short
-    return sees, table(
-        running([sees(rank) for rank in range(1, depth + 1)])
-    ) if depth <= LISTED else seen
+    _, sums = listed([sees(rank) for rank in range(1, depth + 1)])
+    return sees, sums
+
+
+def listed(weights: list[float]) -> tuple[ByRank, ByRank]:
+    """V(i) from a list of the first ones, and its sum."""
+    return table([0.0, *weights]), table(running(weights))

@@ -4,7 +4,7 @@ repetition.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -13,10 +13,21 @@ from .._words.ranking import ListedCutoff, Persistence, Proportion
 from .._words.subtopics import Topics
 
 __all__ = [
-    "alpha_dcg", "alpha_ndcg", "average_precision_ia", "d_ndcg", "d_sharp_ndcg", "err_ia", "nerr_ia", "nnrbp", "nrbp",
-    "nugget_recall", "precision_ia", "subtopic_recall",
-]  # fmt: skip
+    "alpha_dcg",
+    "alpha_ndcg",
+    "average_precision_ia",
+    "d_ndcg",
+    "d_sharp_ndcg",
+    "err_ia",
+    "nerr_ia",
+    "nnrbp",
+    "nrbp",
+    "nugget_recall",
+    "precision_ia",
+    "subtopic_recall",
+]
 
+T = TypeVar("T", pl.Expr, pl.Series)
 GlobalGain: TypeAlias = Literal["linear", "exponential", "binary"]
 
 
@@ -50,14 +61,23 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.alpha_dcg(k=1)["alpha_dcg@1"].item()    # 1 of 2 subtopics
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.alpha_dcg(k=1)[
+    ...     "alpha_dcg@1"
+    ... ].item()  # 1 of 2 subtopics
     0.5
     """
     rank = _ranks(k)
-    return _dcg(t, k, alpha) / (
-        t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum()
-    )
+    worth = (1 - alpha) ** (rank - 1)
+    most = (worth / _log2(rank)).sum()
+    return _dcg(t, k, alpha) / (t.n_subtopics * most)
 
 
 @metric("alpha-ndcg", display="alpha-nDCG", over="subtopics", gains_only=True)
@@ -89,11 +109,19 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
     >>> df.rank.on(subtopic="subtopic").alpha_ndcg(k=1)["alpha_ndcg@1"].item()  # 1 over the 2 of b
     0.5
     """
-    return _dcg(t, k, alpha) / _dcg(t.greedy(alpha, k), k, alpha)
+    best = t.greedy(alpha, k)
+    return _dcg(t, k, alpha) / _dcg(best, k, alpha)
 
 
 @metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics", gains_only=True)
@@ -122,12 +150,23 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").err_ia(k=2)["err_ia@2"].item()  # 1 + (1/2 + 1) / 2, over 2 + 2 (1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").err_ia(k=2)[
+    ...     "err_ia@2"
+    ... ].item()  # 1 + (1/2 + 1) / 2, over 2 + 2 (1/2) / 2
     0.7
     """
     rank = _ranks(k)
-    return _err(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / rank).sum())
+    worth = (1 - alpha) ** (rank - 1)
+    most = (worth / rank).sum()
+    return _err(t, k, alpha) / (t.n_subtopics * most)
 
 
 @metric("nerr-ia", display="nERR-IA", over="subtopics", gains_only=True)
@@ -155,11 +194,21 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.nerr_ia()["nerr_ia"].item()     # 1.75 over 2 + (1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.nerr_ia()[
+    ...     "nerr_ia"
+    ... ].item()  # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
-    return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
+    best = t.greedy(alpha, k)
+    return _err(t, k, alpha) / _err(best, k, alpha)
 
 
 @metric(
@@ -195,11 +244,22 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.nrbp()["nrbp"].item()           # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.nrbp()[
+    ...     "nrbp"
+    ... ].item()  # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
     0.65625
     """
-    return _rbp(t, alpha, beta) * (1 - (1 - alpha) * beta) / t.n_subtopics
+    rate = _rbp(t, alpha, beta)
+    without_novelty = 1 - (1 - alpha) * beta
+    return rate * without_novelty / t.n_subtopics
 
 
 @metric("normalized_nrbp", "normalised_nrbp", display="nNRBP", over="subtopics", gains_only=True)
@@ -227,11 +287,19 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.nnrbp()["nnrbp"].item()         # 1.75 over 2 + (1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.nnrbp()["nnrbp"].item()  # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
-    return _rbp(t, alpha, beta) / _rbp(t.greedy(alpha, None), alpha, beta)
+    best = t.greedy(alpha, None)
+    return _rbp(t, alpha, beta) / _rbp(best, alpha, beta)
 
 
 @metric("p_ia", "p-ia", display="P-IA", bounds=(0, 1), over="subtopics", gains_only=True)
@@ -258,11 +326,21 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)[
+    ...     "precision_ia@2"
+    ... ].item()  # (2/2 + 1/2) / 2
     0.75
     """
-    return t.total(t.weighed(t.relevant), k) / (t.depth(k) * t.n_subtopics)
+    total = t.total(t.weighed(t.relevant), k)
+    return total / (t.depth(k) * t.n_subtopics)
 
 
 @metric(
@@ -286,14 +364,22 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()[
+    ...     "average_precision_ia"
+    ... ].item()  # (1 + 1/2) / 2
     0.75
     """
-    return (
-        t.total(t.weighed(t.relevant * t.met / t.n_relevant_to_subtopic), over=t.rank)
-        / t.n_subtopics
-    )
+    recall = t.relevant * t.met / t.n_relevant_to_subtopic
+    total = t.total(t.weighed(recall), over=t.rank)
+    return total / t.n_subtopics
 
 
 @metric(
@@ -330,11 +416,19 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
     >>> df.rank.on(subtopic="subtopic").subtopic_recall(k=1)["subtopic_recall@1"].item()
     0.5
     """
-    return t.total(t.weighed(t.first_met), k) / t.n_subtopics
+    covered = t.total(t.weighed(t.first_met), k)
+    return covered / t.n_subtopics
 
 
 @metric(display="Nugget recall", bounds=(0, 1), over="subtopics")
@@ -372,19 +466,32 @@ def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5)
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": ["answer"] * 4, "score": [1] * 4, "nugget": list("abcd"),
-    ...     "label": [2, 1, 0, 2], "vital": [1, 1, 1, 0]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": ["answer"] * 4,
+    ...         "score": [1] * 4,
+    ...         "nugget": list("abcd"),
+    ...         "label": [2, 1, 0, 2],
+    ...         "vital": [1, 1, 1, 0],
+    ...     }
+    ... )
     >>> ranker = df.rank.on(subtopic="nugget")
     >>> found = ranker.evaluate("nugget_recall", "nugget_recall(partial=0)")
-    >>> found["nugget_recall"].item(), found["nugget_recall(partial=0)"].item()      # all of four: 2 + 1/2, and 2
+    >>> (
+    ...     found["nugget_recall"].item(),
+    ...     found["nugget_recall(partial=0)"].item(),
+    ... )  # all of four: 2 + 1/2, and 2
     (0.625, 0.5)
-    >>> vital = ranker.on(subtopic_weight="vital").evaluate("nugget_recall")    # of the three vital ones: 1 + 1/2
+    >>> vital = ranker.on(subtopic_weight="vital").evaluate(
+    ...     "nugget_recall"
+    ... )  # of the three vital ones: 1 + 1/2
     >>> vital["nugget_recall"].item()
     0.5
     """
-    return t.best(
-        pl.when(t.label >= 2).then(1.0).when(t.label >= 1).then(partial).otherwise(0.0), k
-    )
+    supported = pl.when(t.label >= 2).then(1.0)
+    credit = supported.when(t.label >= 1).then(partial).otherwise(0.0)
+    return t.best(credit, k)
 
 
 @metric("d-ndcg", display="D-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
@@ -419,15 +526,24 @@ def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> p
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> round(df.rank.on(subtopic="subtopic").metrics.d_ndcg(k=1)["d_ndcg@1"].item(), 4)       # 1 over the 2 of b
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.on(subtopic="subtopic").metrics.d_ndcg(k=1)["d_ndcg@1"].item(), 4
+    ... )  # 1 over the 2 of b
     0.5
     """
     gains = t.weighed(t.gain(gain))
     best, of_documents = t.ideal(gains)
-    return t.total(gains, k, over=(t.rank + 1).log(2)) / best.total(
-        of_documents, k, over=(best.rank + 1).log(2)
-    )
+    dcg = t.total(gains, k, over=_log2(t.rank))
+    ideal_dcg = best.total(of_documents, k, over=_log2(best.rank))
+    return dcg / ideal_dcg
 
 
 @metric(
@@ -466,16 +582,32 @@ def d_sharp_ndcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").metrics.d_sharp_ndcg(k=1)["d_sharp_ndcg@1"].item()      # (1/2 + 1/2) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "subtopic": [["x"], ["x", "y"]],
+    ...     }
+    ... )
+    >>> df.rank.on(subtopic="subtopic").metrics.d_sharp_ndcg(k=1)[
+    ...     "d_sharp_ndcg@1"
+    ... ].item()  # (1/2 + 1/2) / 2
     0.5
     """
-    of_gains = d_ndcg(t, k, gain=gain).fill_nan(0.0)  # 0 / 0 where all gains are 0
-    return recall * subtopic_recall(t.unweighted(), k) + (1 - recall) * of_gains
+    of_gains = d_ndcg(t, k, gain=gain)
+    i_rec = subtopic_recall(t.unweighted(), k)
+    of_gains = of_gains.fill_nan(0.0)  # 0 / 0 where all gains are 0
+    return recall * i_rec + (1 - recall) * of_gains
+
+
+def _log2(rank: T) -> T:
+    """The divisor of the gain at a rank."""
+    return (rank + 1).log(2)
 
 
 def _dcg(t: Topics, k: int | None, alpha: float) -> pl.Expr:
-    return t.total(t.novelty(alpha), k, over=(t.rank + 1).log(2))
+    return t.total(t.novelty(alpha), k, over=_log2(t.rank))
 
 
 def _err(t: Topics, k: int | None, alpha: float) -> pl.Expr:
@@ -483,7 +615,8 @@ def _err(t: Topics, k: int | None, alpha: float) -> pl.Expr:
 
 
 def _rbp(t: Topics, alpha: float, beta: float) -> pl.Expr:
-    return t.total(t.novelty(alpha), weight=beta ** (t.rank - 1))
+    weight = beta ** (t.rank - 1)
+    return t.total(t.novelty(alpha), weight=weight)
 
 
 def _ranks(k: int) -> pl.Series:

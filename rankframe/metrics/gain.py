@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -21,8 +21,15 @@ from .._words.ranking import (
 from ..errors import InvalidOption, shown
 
 __all__ = [
-    "average_relevance_position", "cg", "dcg", "divisor_at", "graded_average_precision", "mean_label", "ndcg", "q_measure",
-]  # fmt: skip
+    "average_relevance_position",
+    "cg",
+    "dcg",
+    "divisor_at",
+    "graded_average_precision",
+    "mean_label",
+    "ndcg",
+    "q_measure",
+]
 
 
 @metric("cumulative_gain", display="CG", judging="monotone", gains_only=True, from_clicks="sum")
@@ -57,11 +64,19 @@ def cg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [3, 0, 2],
+    ...     }
+    ... )
     >>> df.rank.cg(k=2)["cg@2"].item()
     3.0
     """
-    return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
+    gains = r.from_label(min_label).gain(gain)
+    return r.total(r.weighed(gains), k)
 
 
 @metric(
@@ -90,11 +105,19 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [3, 0, 2],
+    ...     }
+    ... )
     >>> df.rank.metrics.mean_label(k=2)["mean_label@2"].item()
     1.5
     """
-    return r.total(r.weighed(r.label), k) / r.n_retrieved_to(k)
+    total = r.total(r.weighed(r.label), k)
+    return total / r.n_retrieved_to(k)
 
 
 @metric(
@@ -128,8 +151,17 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 3]})
-    >>> df.rank.metrics.average_relevance_position()["average_relevance_position"].item()         # (1 x 1 + 3 x 3) / (1 + 3)
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [1, 0, 3],
+    ...     }
+    ... )
+    >>> df.rank.metrics.average_relevance_position()[
+    ...     "average_relevance_position"
+    ... ].item()  # (1 x 1 + 3 x 3) / (1 + 3)
     2.5
     """
     r = r.retrieved_only()
@@ -188,13 +220,20 @@ def dcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
-    >>> df.rank.dcg()["dcg"].item()                    # 3 / 1 + 0 + 2 / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [3, 0, 2],
+    ...     }
+    ... )
+    >>> df.rank.dcg()["dcg"].item()  # 3 / 1 + 0 + 2 / 2
     4.0
     """
-    return r.total(
-        r.weighed(r.from_label(min_label).gain(gain)), k, over=divisor_at(r.rank, discount)
-    )
+    gains = r.from_label(min_label).gain(gain)
+    divisor = divisor_at(r.rank, discount)
+    return r.total(r.weighed(gains), k, over=divisor)
 
 
 def _ndcg_judging(
@@ -269,31 +308,37 @@ def ndcg(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> round(df.rank.ndcg(k=10)["ndcg@10"].item(), 6)  # 1 / log2(3) over 1 / log2(2)
     0.63093
     """
     r = r.from_label(min_label)
-    found = dcg(r, k, gain=gain, discount=discount)
+    of_ranking = dcg(r, k, gain=gain, discount=discount)
     if ideal == "perfect":
-        if k is None or k > LISTED:
-            raise InvalidOption(
-                "ndcg(ideal=perfect) fills k ranks with perfect documents; give their "
-                f"number, up to {LISTED:,}, as in "
-                "ndcg(ideal=perfect)@10"
-            )
-        ranks = pl.select(pl.int_range(1, k + 1).cast(pl.Float64)).to_series()
-        return found / (
-            r.largest(r.weighed(r.gain(gain)))
-            * (1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()).sum()
-        )
+        best_gain = r.largest(r.weighed(r.gain(gain)))
+        return of_ranking / (best_gain * _sum_of_discounts(k, discount))
     best = (r.retrieved_only() if ideal == "retrieved" else r).ideal(gain)
+    gains = best.weighed(best.gain(gain))
+    divisor = divisor_at(best.rank, discount)
     if ideal == "all":
-        return found / best.whole(best.weighed(best.gain(gain)) / divisor_at(best.rank, discount))
-    terms, depth = best.weighed(best.gain(gain)), r.n_retrieved_to(k)
-    return found / best.total(
-        terms, depth if ideal == "as_many" else k, over=divisor_at(best.rank, discount)
-    )
+        return of_ranking / best.whole(gains / divisor)
+    depth = r.n_retrieved_to(k) if ideal == "as_many" else k
+    return of_ranking / best.total(gains, depth, over=divisor)
+
+
+def _sum_of_discounts(k: int | None, discount: Discount) -> float:
+    """The sum of 1 / divisor over the ranks 1 to `k`, all of which a perfect ranking fills."""
+    if k is None or k > LISTED:
+        says = (
+            "ndcg(ideal=perfect) fills k ranks with perfect documents; give their "
+            f"number, up to {LISTED:,}, as in ndcg(ideal=perfect)@10"
+        )
+        raise InvalidOption(says)
+    ranks = pl.int_range(1, k + 1, eager=True).cast(pl.Float64)
+    discounts = 1 / pl.select(divisor_at(pl.lit(ranks), discount)).to_series()
+    return float(discounts.sum())
 
 
 @metric("q-measure", "qmeasure", display="Q-measure", bounds=(0, 1))
@@ -329,15 +374,18 @@ def q_measure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 2]})
-    >>> df.rank.evaluate("q_measure")["q_measure"].item()                # (1 + 2) / (2 + 2)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 2]}
+    ... )
+    >>> df.rank.evaluate("q_measure")["q_measure"].item()  # (1 + 2) / (2 + 2)
     0.75
     """
     r.need_every_rank()
-    found, best = r.so_far(r.gain(gain)), r.so_far(r.ideal(gain).gain(gain))
-    return (
-        r.total(r.relevant * (r.hits + beta * found), k, over=r.rank + beta * best) / r.n_relevant
-    )
+    gained = r.so_far(r.gain(gain))
+    best = r.so_far(r.ideal(gain).gain(gain))
+    blended = r.relevant * (r.hits + beta * gained)
+    total = r.total(blended, k, over=r.rank + beta * best)
+    return total / r.n_relevant
 
 
 @metric("gap", display="GAP", bounds=(0, 1), gains_only=True)
@@ -372,41 +420,52 @@ def graded_average_precision(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
-    >>> df.rank.evaluate("gap")["graded_average_precision"].item()    # ((1 + 1) from label 1 on + 1/2 from 2 on) / (2 + 1)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]}
+    ... )
+    >>> df.rank.evaluate("gap")[
+    ...     "graded_average_precision"
+    ... ].item()  # ((1 + 1) from label 1 on + 1/2 from 2 on) / (2 + 1)
     0.8333333333333334
     """
     if thresholds is None:
-        r.refuse(
-            r.label > 4,
+        says = (
             "a label is above 4; give the probabilities of thresholds, as thresholds={1: "
-            "0.5, 5: 0.5}",
+            "0.5, 5: 0.5}"
         )
+        r.refuse(r.label > 4, says)
         thresholds = dict.fromkeys((1, 2, 3, 4), 0.25)
-    readers = [(share, r.with_threshold(label)) for label, share in thresholds.items()]
-    found = pl.sum_horizontal(share * x.hits_at_relevant for share, x in readers)
-    return r.total(found, k, over=r.rank) / pl.sum_horizontal(
-        share * x.n_relevant for share, x in readers
-    )
+    hits = []
+    n_relevant = []
+    for label, share in thresholds.items():
+        of_reader = r.with_threshold(label)
+        hits.append(share * of_reader.hits_at_relevant)
+        n_relevant.append(share * of_reader.n_relevant)
+    gained = r.total(pl.sum_horizontal(hits), k, over=r.rank)
+    return gained / pl.sum_horizontal(n_relevant)
 
 
 def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:
     """The divisor of the gain at a rank."""
     if callable(discount):
-        divisor: object = discount(rank)
-        if is_number(divisor):
-            return pl.lit(float(divisor))
-        if not isinstance(divisor, pl.Expr):
-            raise InvalidOption(
-                f"discount={shown(discount)} gives {shown(divisor)}; let it make an "
-                "expression of the rank, as "
-                "discount=lambda rank: rank.sqrt()"
-            )
-        return divisor
-    if isinstance(discount, str):
-        if discount == "log2":
-            return (rank + 1).log(2)
-        if discount == "rank":
-            return rank
-        discount = 2
-    return rank.clip(lower_bound=discount).log(discount)
+        return _divisor_of(discount, rank)
+    if discount == "log2":
+        return (rank + 1).log(2)
+    if discount == "rank":
+        return rank
+    base = 2 if isinstance(discount, str) else discount
+    return rank.clip(lower_bound=base).log(base)
+
+
+def _divisor_of(discount: Callable[[pl.Expr], object], rank: pl.Expr) -> pl.Expr:
+    """The divisor that a function gives for a rank."""
+    divisor = discount(rank)
+    if is_number(divisor):
+        return pl.lit(float(divisor))
+    if not isinstance(divisor, pl.Expr):
+        says = (
+            f"discount={shown(discount)} gives {shown(divisor)}; let it make an "
+            "expression of the rank, as discount=lambda rank: rank.sqrt()"
+        )
+        raise InvalidOption(says)
+    return divisor

@@ -9,13 +9,29 @@ from typing import Annotated, Any, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Gain, Proportion, Range, Ranking, RankWeight, ValueOf
+from .._words.ranking import (
+    Gain,
+    Proportion,
+    Range,
+    Ranking,
+    RankWeight,
+    ValueOf,
+    quotient,
+    zero_unless,
+)
 from ..errors import InvalidOption
 
 __all__ = [
-    "awrf", "demographic_parity", "exposed_utility_ratio", "group_exposure", "ndkl", "realized_utility_ratio",
-    "rkl", "rnd", "rrd",
-]  # fmt: skip
+    "awrf",
+    "demographic_parity",
+    "exposed_utility_ratio",
+    "group_exposure",
+    "ndkl",
+    "realized_utility_ratio",
+    "rkl",
+    "rnd",
+    "rrd",
+]
 
 GroupName: TypeAlias = Annotated[str | int, ValueOf("group")]
 Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
@@ -61,16 +77,23 @@ def group_exposure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> df.rank.on(group="by").group_exposure(group="F", weight=0.5)["group_exposure(group=F,weight=0.5)"].item()
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> df.rank.on(group="by").group_exposure(group="F", weight=0.5)[
+    ...     "group_exposure(group=F,weight=0.5)"
+    ... ].item()
     0.3333333333333333
-    >>> df.rank.on(group="by").group_exposure(group="F", weight="equal")["group_exposure(group=F,weight=equal)"].item()
+    >>> df.rank.on(group="by").group_exposure(group="F", weight="equal")[
+    ...     "group_exposure(group=F,weight=equal)"
+    ... ].item()
     0.5
     """
     weights = r.weight_of_rank(weight)
     divisor = r.divided_by(pl.lit(1.0), k, over=1 / weights)
     within = in_group(r, group).fill_null(0.0)
-    return r.total(within, k, weight=weights) / pl.when(divisor > 0).then(divisor)
+    exposure = r.total(within, k, weight=weights)
+    return exposure / pl.when(divisor > 0).then(divisor)
 
 
 def _is_similarity(distance: str = "abs", **_: object) -> bool:
@@ -131,13 +154,17 @@ def awrf(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> round(df.rank.on(group="by").awrf(group="F", weight=0.5)["awrf(group=F,weight=0.5)"].item(), 6)  # 1/2 - 1/3
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> round(
+    ...     df.rank.on(group="by").awrf(group="F", weight=0.5)["awrf(group=F,weight=0.5)"].item(), 6
+    ... )  # 1/2 - 1/3
     0.166667
     """
     kind, wanted = kinds(r, group, target, "awrf")
-    weights = pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
-    return r.largest(r.compared_shares(kind, weights, wanted, distance))
+    attention = _attention(r, k, weight)
+    return r.largest(r.compared_shares(kind, attention, wanted, distance))
 
 
 def kinds(
@@ -146,14 +173,13 @@ def kinds(
     """The groups that are compared, as text: each by itself, or whether a document is in the one
     named; and the target.
     """
-    if group is None:
-        if not isinstance(target, str):
-            raise InvalidOption(
-                f"{metric}(target={target}): write the group whose share this is, as "
-                f"{metric}(group=M,target={target})"
-            )
+    if group is not None:
+        within = in_group(r, group).cast(pl.Boolean)
+        return within.cast(pl.String), 0.5 if target == "equal" else target
+    if isinstance(target, str):
         return r.group, target
-    return in_group(r, group).cast(pl.Boolean).cast(pl.String), 0.5 if target == "equal" else target
+    says = f"{metric}(target={target}): write the group whose share this is, as "
+    raise InvalidOption(f"{says}{metric}(group=M,target={target})")
 
 
 @metric(display="NDKL", labels=False, needs=("group",), higher_is_better=False)
@@ -194,59 +220,64 @@ def ndkl(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> round(df.rank.on(group="by").metrics.ndkl()["ndkl"].item(), 6)                   # ln 2 at rank 1, 0 at rank 2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> round(
+    ...     df.rank.on(group="by").metrics.ndkl()["ndkl"].item(), 6
+    ... )  # ln 2 at rank 1, 0 at rank 2
     0.425001
     """
     kind, wanted = kinds(r, group, target, "ndkl")
     over = (r.rank + 1).log(2)
     divisor = r.divided_by(pl.lit(1.0), k, over=over)
-    return r.total(r.divergence(kind, wanted), k, over=over) / pl.when(divisor > 0).then(divisor)
+    total = r.total(r.divergence(kind, wanted), k, over=over)
+    return total / pl.when(divisor > 0).then(divisor)
 
 
 def _of_cut_points(
     r: Ranking, group: GroupName, step: int, kind: Literal["share", "ratio", "divergence"]
 ) -> pl.Expr:
-    """The sum of the distances at the cut points, over the greater one of the orders with the group
-    first, or last.
+    """The sum of the distances at the cut points, over the greatest one.
+
+    That is of the order with the group first, or last.
     """
     r.need_every_rank()
     within = pl.when(r.retrieved).then(in_group(r, group)).fill_null(0.0)
-    n, protected = r.n_retrieved, r.whole(within)
-    at = (r.own_rank % step == 0).fill_null(False)
+    n = r.n_retrieved
+    protected = r.whole(within)
+    is_cut_point = (r.own_rank % step == 0).fill_null(False)
 
-    def total(found: pl.Expr) -> pl.Expr:
+    def total(n_so_far: pl.Expr) -> pl.Expr:
         """The discounted sum for the numbers of documents of the group that are found down to each
         rank.
         """
-        return r.whole(
-            pl.when(at)
-            .then(_distance(found, r.rank, protected, n, kind) / r.rank.log(2))
-            .otherwise(0.0)
-        )
+        distance = _distance(n_so_far, r.rank, protected, n, kind)
+        return r.whole(zero_unless(is_cut_point, distance / r.rank.log(2)))
 
-    first, last = (
-        pl.min_horizontal(r.rank, protected),
-        (r.rank - (n - protected)).clip(lower_bound=0.0),
-    )
+    first = pl.min_horizontal(r.rank, protected)
+    last = (r.rank - (n - protected)).clip(lower_bound=0.0)
     most = pl.max_horizontal(total(first), total(last))
-    return pl.when(most > 0).then(total(r.so_far(within)) / most)
+    return quotient(total(r.so_far(within)), most)
 
 
-def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kind: str) -> pl.Expr:
+def _distance(
+    n_so_far: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kind: str
+) -> pl.Expr:
+    share = n_so_far / rank
+    of_all = protected / n
     if kind == "share":
-        return (found / rank - protected / n).abs()
+        return (share - of_all).abs()
     if kind == "ratio":
-        defined = (rank > found) & (n > protected)
-        return (
-            pl.when(defined)
-            .then((found / (rank - found) - protected / (n - protected)).abs())
-            .otherwise(0.0)
-        )
-    here, whole = found / rank, protected / n
-    parts = [(here, whole), (1 - here, 1 - whole)]
-    terms = [pl.when((x > 0) & (y > 0)).then(x * (x / y).log(2)).otherwise(0.0) for x, y in parts]
-    return terms[0] + terms[1]
+        is_defined = (rank > n_so_far) & (n > protected)
+        ratio = n_so_far / (rank - n_so_far)
+        return zero_unless(is_defined, (ratio - protected / (n - protected)).abs())
+    return _divergence_term(share, of_all) + _divergence_term(1 - share, 1 - of_all)
+
+
+def _divergence_term(x: pl.Expr, y: pl.Expr) -> pl.Expr:
+    """The value x log2(x / y) of a Kullback-Leibler divergence, 0 where x or y is 0."""
+    return zero_unless((x > 0) & (y > 0), x * (x / y).log(2))
 
 
 CutStep: TypeAlias = Annotated[int, Range(least=2)]
@@ -283,8 +314,12 @@ def rnd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MMFF"]})
-    >>> df.rank.on(group="by").metrics.rnd(group="F", step=2)["rnd(group=F,step=2)"].item()              # as far as can be
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MMFF"]}
+    ... )
+    >>> df.rank.on(group="by").metrics.rnd(group="F", step=2)[
+    ...     "rnd(group=F,step=2)"
+    ... ].item()  # as far as can be
     1.0
     """
     return _of_cut_points(r, group, step, "share")
@@ -314,8 +349,12 @@ def rkl(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").metrics.rkl(group="F", step=2)["rkl(group=F,step=2)"].item()              # one of two, as two of four
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]}
+    ... )
+    >>> df.rank.on(group="by").metrics.rkl(group="F", step=2)[
+    ...     "rkl(group=F,step=2)"
+    ... ].item()  # one of two, as two of four
     0.0
     """
     return _of_cut_points(r, group, step, "divergence")
@@ -348,8 +387,12 @@ def rrd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").metrics.rrd(group="F", step=2)["rrd(group=F,step=2)"].item()              # one to one, as two to two
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]}
+    ... )
+    >>> df.rank.on(group="by").metrics.rrd(group="F", step=2)[
+    ...     "rrd(group=F,step=2)"
+    ... ].item()  # one to one, as two to two
     0.0
     """
     return _of_cut_points(r, group, step, "ratio")
@@ -374,25 +417,30 @@ LOG_RATIO: Any = {
 def _log_ratio(
     r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothing: float, absolute: bool
 ) -> pl.Expr:
-    """The log of the group's sum of `x` over its sum of `over`, less that of all others; null where
-    it is not finite.
+    """The log of the group's sum of `x` over its sum of `over`, less that of all others.
+
+    It is null where it is not finite.
     """
     within = in_group(r, group)
 
-    def of(member: pl.Expr) -> pl.Expr:
+    def ratio(member: pl.Expr) -> pl.Expr:
+        total = r.whole((x * member).fill_null(0.0))
         divisor = r.whole((over * member).fill_null(0.0))
-        return r.whole((x * member).fill_null(0.0)) / pl.when(divisor > 0).then(divisor) + smoothing
+        return total / pl.when(divisor > 0).then(divisor) + smoothing
 
-    one, other = of(within), of(1 - within)
-    value = pl.when((one > 0) & (other > 0)).then(one.log() - other.log())
+    of_group = ratio(within)
+    of_others = ratio(1 - within)
+    is_finite = (of_group > 0) & (of_others > 0)
+    value = pl.when(is_finite).then(of_group.log() - of_others.log())
     return value.abs() if absolute else value
 
 
 def _attention(r: Ranking, k: int | None, weight: RankWeight) -> pl.Expr:
-    """The weight of each document's rank, 0.0 below `k` and for a document that was not
-    retrieved.
+    """The weight of each document's rank.
+
+    It is 0.0 below `k` and for a document that was not retrieved.
     """
-    return pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
+    return zero_unless(r.listed(k), r.weight_of_rank(weight))
 
 
 @metric("logDP", display="Demographic parity", labels=False, **LOG_RATIO)
@@ -444,12 +492,20 @@ def demographic_parity(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]}
+    ... )
     >>> ranker = df.rank.on(group="by")
-    >>> round(ranker.metrics.demographic_parity(group="F", weight=0.5)["demographic_parity(group=F,weight=0.5)"].item(), 6)   # ln 1/2
+    >>> round(
+    ...     ranker.metrics.demographic_parity(group="F", weight=0.5)[
+    ...         "demographic_parity(group=F,weight=0.5)"
+    ...     ].item(),
+    ...     6,
+    ... )  # ln 1/2
     -0.693147
     """
-    return _log_ratio(r, group, _attention(r, k, weight), pl.lit(1.0), smoothing, absolute)
+    attention = _attention(r, k, weight)
+    return _log_ratio(r, group, attention, pl.lit(1.0), smoothing, absolute)
 
 
 @metric("logEUR", display="Exposed utility ratio", **LOG_RATIO)
@@ -496,13 +552,22 @@ def exposed_utility_ratio(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame(
-    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [2, 1],
+    ...         "by": ["M", "F"],
+    ...     }
     ... )
-    >>> ranker = df.rank.on(group="by")                                # half of the attention for half of the utility
-    >>> ranker.metrics.exposed_utility_ratio(group="F", weight=0.5)["exposed_utility_ratio(group=F,weight=0.5)"].item()
+    >>> ranker = df.rank.on(group="by")  # half of the attention for half of the utility
+    >>> ranker.metrics.exposed_utility_ratio(group="F", weight=0.5)[
+    ...     "exposed_utility_ratio(group=F,weight=0.5)"
+    ... ].item()
     0.0
     """
-    return _log_ratio(r, group, _attention(r, k, weight), r.gain(gain), smoothing, absolute)
+    attention = _attention(r, k, weight)
+    return _log_ratio(r, group, attention, r.gain(gain), smoothing, absolute)
 
 
 @metric("logRUR", display="Realized utility ratio", **LOG_RATIO)
@@ -545,11 +610,20 @@ def realized_utility_ratio(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame(
-    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
+    ...     {
+    ...         "query_id": [1, 1],
+    ...         "doc_id": ["a", "b"],
+    ...         "score": [2, 1],
+    ...         "label": [2, 1],
+    ...         "by": ["M", "F"],
+    ...     }
     ... )
-    >>> found = df.rank.on(group="by").metrics.realized_utility_ratio(group="F", weight="equal")        # all get all attention
+    >>> found = df.rank.on(group="by").metrics.realized_utility_ratio(
+    ...     group="F", weight="equal"
+    ... )  # all get all attention
     >>> found["realized_utility_ratio(group=F,weight=equal)"].item()
     0.0
     """
     utility = r.gain(gain)
-    return _log_ratio(r, group, _attention(r, k, weight) * utility, utility, smoothing, absolute)
+    reached = _attention(r, k, weight) * utility
+    return _log_ratio(r, group, reached, utility, smoothing, absolute)

@@ -14,8 +14,13 @@ from .._words.ranking import Proportion
 from ..errors import InvalidOption, did_you_mean, shown
 
 __all__ = [
-    "attention_relevance_gap", "bias_disparity", "group_exposure_gap", "group_exposure_ratio", "reo", "rsp",
-]  # fmt: skip
+    "attention_relevance_gap",
+    "bias_disparity",
+    "group_exposure_gap",
+    "group_exposure_ratio",
+    "reo",
+    "rsp",
+]
 
 
 @catalog_metric(display="Group exposure ratio", bounds=(0, 1))
@@ -60,12 +65,16 @@ def group_exposure_ratio(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3.0, 2, 1]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xyxy")})       # shown: x 2 of 2, y 1 of 2
-    >>> df.rank.on(group="provider", items=items).items.catalog("group_exposure_ratio(weight=count)", ci=None)["value"].item()
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xyxy")}
+    ... )  # shown: x 2 of 2, y 1 of 2
+    >>> df.rank.on(group="provider", items=items).items.catalog(
+    ...     "group_exposure_ratio(weight=count)", ci=None
+    ... )["value"].item()
     0.5
     """
-    each = e.per_group(e.exposure(weight, p, k), head, tail)
-    return each.min() / each.max()
+    of_groups = e.per_group(e.exposure(weight, p, k), head, tail)
+    return of_groups.min() / of_groups.max()
 
 
 Combination = Literal[
@@ -120,30 +129,42 @@ def group_exposure_gap(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3.0, 2, 1]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xyxy")})       # shown: x 2 of 2, y 1 of 2
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xyxy")}
+    ... )  # shown: x 2 of 2, y 1 of 2
     >>> ranker = df.rank.on(group="provider", items=items)
     >>> ranker.items.catalog("group_exposure_gap(weight=count)", ci=None)["value"].item()
     0.5
-    >>> ranker.items.catalog("group_exposure_gap(combine=variance,weight=count)", ci=None)["value"].item()
+    >>> ranker.items.catalog("group_exposure_gap(combine=variance,weight=count)", ci=None)[
+    ...     "value"
+    ... ].item()
     0.0625
     """
-    each = e.per_group(e.exposure(weight, p, k), head, tail)
-    most, least = each.max(), each.min()
-    distances = (each - each.mean()).abs()
-    found = {
-        "max_min_difference": most - least,
-        "max_min_ratio": most / pl.when(least > 0).then(least),
-        "max_deviation": distances.max(),
-        "mean_deviation": distances.mean(),
-        "variance": (distances**2).mean(),
-        "l2": (each**2).sum().sqrt(),
-    }
-    return pl.when(most > 0).then(found[combine])
+    of_groups = e.per_group(e.exposure(weight, p, k), head, tail)
+    most = of_groups.max()
+    gap = _combined(of_groups, combine)
+    return pl.when(most > 0).then(gap)
+
+
+def _combined(of_groups: pl.Expr, combine: Combination) -> pl.Expr:
+    """How far the numbers of groups are apart."""
+    if combine == "l2":
+        return (of_groups**2).sum().sqrt()
+    if combine in ("max_min_difference", "max_min_ratio"):
+        most = of_groups.max()
+        least = of_groups.min()
+        ratio = most / pl.when(least > 0).then(least)
+        return most - least if combine == "max_min_difference" else ratio
+    distances = (of_groups - of_groups.mean()).abs()
+    if combine == "variance":
+        return (distances**2).mean()
+    return distances.max() if combine == "max_deviation" else distances.mean()
 
 
 def _relative_deviation(hits: pl.Expr, candidates: pl.Expr) -> pl.Expr:
-    """The standard deviation of groups' rates over their mean; a group without candidates has no
-    rate.
+    """The standard deviation of groups' rates over their mean.
+
+    A group without candidates has no rate.
     """
     rates = hits / pl.when(candidates > 0).then(candidates)
     return rates.std(ddof=0) / rates.mean()
@@ -199,15 +220,21 @@ def rsp(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1, 2], "doc_id": list("bcda"), "score": [3.0, 2, 1, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1, 2], "doc_id": list("bcda"), "score": [3.0, 2, 1, 1]}
+    ... )
     >>> train = pl.DataFrame({"query_id": [1], "doc_id": ["a"]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xxyy")})   # shown: x 2 of 3, y 2 of 4
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xxyy")}
+    ... )  # shown: x 2 of 3, y 2 of 4
     >>> ranker = df.rank.on(group="provider", items=items, interactions=train)
-    >>> ranker.items.catalog("rsp", ci=None)["value"].round(6).item()                    # (2/3 - 1/2) / (2/3 + 1/2)
+    >>> ranker.items.catalog("rsp", ci=None)["value"].round(6).item()  # (2/3 - 1/2) / (2/3 + 1/2)
     0.142857
     """
-    lacking = e.n_users * e.group_sizes(head, tail) - e.group_sums(e.had, head, tail)
-    return _relative_deviation(e.group_sums(e.summed(e.unseen, k), head, tail), lacking)
+    shown = e.group_sums(e.summed(e.unseen, k), head, tail)
+    had = e.group_sums(e.had, head, tail)
+    lacking = e.n_users * e.group_sizes(head, tail) - had
+    return _relative_deviation(shown, lacking)
 
 
 @catalog_metric(
@@ -252,16 +279,26 @@ def reo(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [3.0, 2, 1, None], "label": [1, 0, 1, 1]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [3.0, 2, 1, None],
+    ...         "label": [1, 0, 1, 1],
+    ...     }
+    ... )
     >>> train = pl.DataFrame({"query_id": [2], "doc_id": ["a"]})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xxyy")})       # shown: x 1 of 1, y 1 of 2
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "provider": list("xxyy")}
+    ... )  # shown: x 1 of 1, y 1 of 2
     >>> ranker = df.rank.on(group="provider", items=items, interactions=train)
-    >>> ranker.items.catalog("reo", ci=None)["value"].round(6).item()                        # (1 - 1/2) / (1 + 1/2)
+    >>> ranker.items.catalog("reo", ci=None)["value"].round(6).item()  # (1 - 1/2) / (1 + 1/2)
     0.333333
     """
     wanted = e.relevant * e.unseen
-    shown, relevant = e.summed(wanted, k), e.summed(wanted, over="table")
-    return _relative_deviation(e.group_sums(shown, head, tail), e.group_sums(relevant, head, tail))
+    shown = e.group_sums(e.summed(wanted, k), head, tail)
+    relevant = e.group_sums(e.summed(wanted, over="table"), head, tail)
+    return _relative_deviation(shown, relevant)
 
 
 @catalog_metric(
@@ -309,26 +346,34 @@ def bias_disparity(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    ... )
     >>> train = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": list("bcd")})
-    >>> items = pl.DataFrame({"doc_id": list("abcd"), "genre": list("xxyy")})   # x: 1/3 of the past, 3/4 of the lists
+    >>> items = pl.DataFrame(
+    ...     {"doc_id": list("abcd"), "genre": list("xxyy")}
+    ... )  # x: 1/3 of the past, 3/4 of the lists
     >>> ranker = df.rank.on(group="genre", items=items, interactions=train)
-    >>> ranker.items.catalog("bias_disparity(group=x)@2", "bias_disparity(group=y)@2", ci=None)["value"].to_list()
+    >>> ranker.items.catalog("bias_disparity(group=x)@2", "bias_disparity(group=y)@2", ci=None)[
+    ...     "value"
+    ... ].to_list()
     [1.25, -0.625]
     """
     groups = e.groups(head, tail)
-    if str(group) not in groups:
-        raise InvalidOption(
-            f"{e.text}: no item of the catalog is in the group {shown(group)}; write one of "
-            f"{', '.join(map(repr, groups))}.{did_you_mean(str(group), [*groups])}"
-        )
+    name = str(group)
+    if name not in groups:
+        others = ", ".join(map(repr, groups))
+        says = f"{e.text}: no item of the catalog is in the group {shown(group)}; write one of "
+        raise InvalidOption(f"{says}{others}.{did_you_mean(name, [*groups])}")
 
     def share(x: pl.Expr) -> pl.Expr:
         total = e.group_sums(x, head, tail).sum()
-        return x.filter(groups[str(group)].within).sum() / pl.when(total > 0).then(total)
+        of_group = x.filter(groups[name].within).sum()
+        return of_group / pl.when(total > 0).then(total)
 
     past = share(e.had)
-    return share(e.shown(k)) / pl.when(past > 0).then(past) - 1
+    now = share(e.shown(k))
+    return now / pl.when(past > 0).then(past) - 1
 
 
 def _reads_labels(relevance: str = "label", **_: object) -> bool:
@@ -396,17 +441,26 @@ def attention_relevance_gap(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [3.0, 2, 1], "label": [1, 0, 3]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": 1, "doc_id": list("abc"), "score": [3.0, 2, 1], "label": [1, 0, 3]}
+    ... )
     >>> items = pl.DataFrame({"doc_id": list("abc"), "provider": list("xxy")})
     >>> ranker = df.rank.on(group="provider", items=items)
-    >>> text = "attention_relevance_gap(weight=count)"                   # attention 2/3 and 1/3, relevance 1/4 and 3/4
+    >>> text = (
+    ...     "attention_relevance_gap(weight=count)"  # attention 2/3 and 1/3, relevance 1/4 and 3/4
+    ... )
     >>> ranker.items.catalog(text, ci=None)["value"].round(6).item()
     0.833333
     """
-    attention, wanted = weight_of(weight, p), e.label if relevance == "label" else e.score
+    attention = weight_of(weight, p)
+    worth = e.label if relevance == "label" else e.score
     if shares == "list":
-        attention, wanted = e.share_of_user(attention), e.share_of_user(wanted)
-    given, due = e.summed(attention, k), e.summed(wanted, over="table")
+        attention = e.share_of_user(attention)
+        worth = e.share_of_user(worth)
+    given = e.summed(attention, k)
+    due = e.summed(worth, over="table")
     if across == "groups":
-        given, due = e.group_sums(given, head, tail), e.group_sums(due, head, tail)
-    return (given / given.sum() - due / due.sum()).abs().sum()
+        given = e.group_sums(given, head, tail)
+        due = e.group_sums(due, head, tail)
+    gaps = given / given.sum() - due / due.sum()
+    return gaps.abs().sum()

@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Ranking
+from .._words.ranking import Ranking, zero_unless
 from .binary import n_shown
 
 __all__ = [
@@ -44,11 +44,14 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, None]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, None]}
+    ... )
     >>> df.rank.evaluate("judged")["judged"].item()
     0.5
     """
-    return r.total(r.judged.cast(pl.Float64), k) / n_shown(r, k)
+    n_judged = r.total(r.judged.cast(pl.Float64), k)
+    return n_judged / n_shown(r, k)
 
 
 @metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
@@ -79,15 +82,19 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 0]})
-    >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()     # above c, not above a
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 0]}
+    ... )
+    >>> df.rank.evaluate("pairwise_accuracy")["pairwise_accuracy"].item()  # above c, not above a
     0.5
     """
-    found = r.hits_down_to(k)
-    others = n_shown(r, k) - found
+    n_relevant = r.hits_down_to(k)
+    n_others = n_shown(r, k) - n_relevant
     # a relevant document wins against all non-relevant ones except those above it
-    won = r.total(r.relevant, k) * others - r.total(r.relevant * r.misses, k)
-    return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
+    lost = r.total(r.relevant * r.misses, k)
+    won = r.total(r.relevant, k) * n_others - lost
+    accuracy = pl.when(n_relevant == 0).then(0.0)
+    return accuracy.when(n_others > 0).then(won / (n_relevant * n_others))
 
 
 @metric("infAP", display="infAP", bounds=(0, 1), gains_only=True)
@@ -116,14 +123,19 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, -1, 1]})
-    >>> round(df.rank.evaluate("inferred_ap")["inferred_ap"].item(), 4)       # b is taken to be relevant, as a is
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, -1, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.evaluate("inferred_ap")["inferred_ap"].item(), 4
+    ... )  # b is taken to be relevant, as a is
     1.0
     """
     epsilon = 0.00001
-    relevant_above, others_above = r.hits - 1, r.nonrelevant_above
-    pooled_above = relevant_above + others_above + r.count_above(r.raw < 0)
-    precision_above = (relevant_above + epsilon) / (relevant_above + others_above + 2 * epsilon)
+    relevant_above = r.hits - 1
+    judged_above = relevant_above + r.nonrelevant_above
+    pooled_above = judged_above + r.count_above(r.raw < 0)
+    precision_above = (relevant_above + epsilon) / (judged_above + 2 * epsilon)
     precision = (1 + pooled_above * precision_above) / r.rank
     return r.total(r.relevant * precision) / r.n_relevant
 
@@ -159,18 +171,25 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, -1, 1], "pool": [1, 2, 2]})
-    >>> round(df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4)    # half of b counts: (1 + 1/2) / 3
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": list("abc"),
+    ...         "score": [3, 2, 1],
+    ...         "label": [0, -1, 1],
+    ...         "pool": [1, 2, 2],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4
+    ... )  # half of b counts: (1 + 1/2) / 3
     0.5
     """
-    outside = r.columns_of("stratum")[0].is_null()
-    r.refuse(
-        r.judged & outside,
-        "a judged document has no stratum; give each of them its stratum",
-        of_label=False,
-    )
+    is_outside = r.columns_of("stratum")[0].is_null()
+    says = "a judged document has no stratum; give each of them its stratum"
+    r.refuse(r.judged & is_outside, says, of_label=False)
     weight, precision = r.of_strata(r.judged, r.relevant)
-    worth = pl.when(r.relevant > 0).then(weight).otherwise(0.0)
+    worth = zero_unless(r.relevant > 0, weight)
     return r.total(worth * precision) / r.whole(worth)
 
 
@@ -207,19 +226,29 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, None, 1], "pi": [1.0, None, 0.5]})
-    >>> round(df.rank.on(inclusion="pi").evaluate("stat_ap")["stat_ap"].item(), 4)    # (1 x 1/1 + 2 x 3/3) over 1 + 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 1],
+    ...         "doc_id": list("abc"),
+    ...         "score": [3, 2, 1],
+    ...         "label": [1, None, 1],
+    ...         "pi": [1.0, None, 0.5],
+    ...     }
+    ... )
+    >>> round(
+    ...     df.rank.on(inclusion="pi").evaluate("stat_ap")["stat_ap"].item(), 4
+    ... )  # (1 x 1/1 + 2 x 3/3) over 1 + 2
     1.0
     """
-    fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
-    relevant = r.relevant > 0
-    r.refuse(
-        relevant & ~fit,
-        "a relevant document was judged with a probability that is null, 0, negative or above 1",
-    )
-    worth = pl.when(relevant).then(1 / r.inclusion).otherwise(0.0)
-    found = r.so_far(worth) if itself == "drawn" else r.so_far(worth) - worth + 1
-    return r.total(worth * found, over=r.rank) / r.whole(worth)
+    is_fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
+    is_relevant = r.relevant > 0
+    says = "a relevant document was judged with a probability that is null, 0, negative or above 1"
+    r.refuse(is_relevant & ~is_fit, says)
+    worth = zero_unless(is_relevant, 1 / r.inclusion)
+    so_far = r.so_far(worth)
+    if itself == "once":
+        so_far = so_far - worth + 1
+    return r.total(worth * so_far, over=r.rank) / r.whole(worth)
 
 
 @metric(
@@ -248,7 +277,9 @@ def num_retrieved(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]}
+    ... )
     >>> df.rank.evaluate("num_retrieved")["num_retrieved"].item()
     1.0
     """
@@ -273,7 +304,9 @@ def num_relevant(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 1]}
+    ... )
     >>> df.rank.evaluate("num_relevant")["num_relevant"].item()
     1.0
     """

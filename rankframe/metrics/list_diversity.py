@@ -62,19 +62,28 @@ def ild(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "x": [1, 0, 1], "y": [0, 1, 0]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "x": [1, 0, 1],
+    ...         "y": [0, 1, 0],
+    ...     }
+    ... )
     >>> found = df.rank.on(features=["x", "y"]).evaluate("ild", "ild(distance=hamming)")
-    >>> found["ild"].item(), found["ild(distance=hamming)"].item()          # of three pairs two differ, in x and in y
+    >>> (
+    ...     found["ild"].item(),
+    ...     found["ild(distance=hamming)"].item(),
+    ... )  # of three pairs two differ, in x and in y
     (0.6666666666666666, 1.3333333333333333)
     """
     distances = r.distances(k, distance)
     n = length(r, k)
     divided = n if divisor == "list" else n * (n - 1) / 2
-    return (
-        pl.when(n == 1)
-        .then(NO_PAIRS[no_pairs])
-        .otherwise(r.total(distances, k) / pl.when(n > 1).then(divided))
-    )
+    total = r.total(distances, k)
+    mean = total / pl.when(n > 1).then(divided)
+    return pl.when(n == 1).then(NO_PAIRS[no_pairs]).otherwise(mean)
 
 
 @metric(
@@ -112,11 +121,19 @@ def category_diversity(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "genre": ["x", "x", "y", None]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": [*"abcd"],
+    ...         "score": [4, 3, 2, 1],
+    ...         "genre": ["x", "x", "y", None],
+    ...     }
+    ... )
     >>> df.rank.on(category="genre").metrics.category_diversity()["category_diversity"].item()
     0.5
     """
-    return r.total(r.new_categories(k), k) / length(r, k, divisor)
+    is_new = r.new_categories(k)
+    return r.total(is_new, k) / length(r, k, divisor)
 
 
 @metric(display="Category entropy", labels=False, needs=("category",), adds_up=False)
@@ -148,11 +165,15 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "genre": ["x", "y"]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "genre": ["x", "y"]}
+    ... )
     >>> df.rank.on(category="genre").metrics.category_entropy()["category_entropy"].item()
     1.0
     """
     weights = r.weight_of_rank(weight)
     held = r.total(r.has_category(k), k, weight=weights)
     terms = r.total(r.category_terms(weights, k), k)
-    return pl.when(held > 0).then((held.log(2) - terms / held).clip(lower_bound=0.0))
+    value = held.log(2) - terms / held
+    at_least_0 = value.clip(lower_bound=0.0)
+    return pl.when(held > 0).then(at_least_0)

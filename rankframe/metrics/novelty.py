@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import ListDivisor, Range, Ranking, UnseenItems
+from .._words.ranking import ListDivisor, Range, Ranking, UnseenItems, zero_unless
 from .popularity import known, length, mean_of
 
 __all__ = ["efd", "epc", "least_item_promoted", "novelty", "surprisal", "unexpectedness", "unseen"]
@@ -64,16 +64,17 @@ def novelty(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.novelty()["novelty"].item()               # a: 1 bit, b: 2 bits
+    >>> df.rank.on(interactions=train).metrics.novelty()["novelty"].item()  # a: 1 bit, b: 2 bits
     1.5
     """
-    return mean_of(r, *bits(r, base), k, unseen_items, divisor)
+    information, most = bits(r, base)
+    return mean_of(r, information, most, k, unseen_items, divisor)
 
 
 def bits(r: Ranking, base: Literal["users", "interactions"]) -> tuple[pl.Expr, float]:
     """The self-information of each document, and that of an item that one user had."""
-    of = r.n_users if base == "users" else r.n_interactions
-    return (of / r.popularity).log(2), math.log2(of)
+    n = r.n_users if base == "users" else r.n_interactions
+    return (n / r.popularity).log(2), math.log2(n)
 
 
 @metric(display="Surprisal", bounds=(0, 1), labels=False, needs=("interactions",))
@@ -112,11 +113,14 @@ def surprisal(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.surprisal()["surprisal"].item()           # (1 + 2) / 2 bits, over 2 bits
+    >>> df.rank.on(interactions=train).metrics.surprisal()[
+    ...     "surprisal"
+    ... ].item()  # (1 + 2) / 2 bits, over 2 bits
     0.75
     """
-    x, most = bits(r, "users")
-    return mean_of(r, x / max(most, 1e-300), 1.0, k, unseen_items, divisor)
+    information, most = bits(r, "users")
+    share = information / max(most, 1e-300)
+    return mean_of(r, share, 1.0, k, unseen_items, divisor)
 
 
 @metric(display="Unseen", bounds=(0, 1), labels=False, needs=("interactions",))
@@ -149,7 +153,8 @@ def unseen(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -
     >>> df.rank.on(interactions=train).metrics.unseen()["unseen"].item()
     0.5
     """
-    return r.total(1 - r.seen, k) / length(r, k, divisor)
+    n_new = r.total(1 - r.seen, k)
+    return n_new / length(r, k, divisor)
 
 
 @metric(display="Unexpectedness", bounds=(0, 1), labels=False, needs=("base",), adds_up=False)
@@ -181,14 +186,20 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "sold": [5, 1, 9]})
-    >>> df.rank.on(base="sold").metrics.unexpectedness(k=2)["unexpectedness@2"].item()   # a, b against c, a
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "sold": [5, 1, 9]}
+    ... )
+    >>> df.rank.on(base="sold").metrics.unexpectedness(k=2)[
+    ...     "unexpectedness@2"
+    ... ].item()  # a, b against c, a
     0.5
     """
-    base, depth = r.base_rank, r.setup.policies.depth
+    base = r.base_rank
+    depth = r.setup.policies.depth
     of_base = k if depth is None else min(k or depth, depth)
-    expected = base.is_not_null() if of_base is None else base <= of_base
-    return 1 - r.total(expected.fill_null(False).cast(pl.Float64), k) / length(r, k, divisor)
+    is_expected = base.is_not_null() if of_base is None else base <= of_base
+    n_expected = r.total(is_expected.fill_null(False).cast(pl.Float64), k)
+    return 1 - n_expected / length(r, k, divisor)
 
 
 @metric("lip", display="LIP", labels=False, needs=("base",), adds_up=False)
@@ -223,15 +234,22 @@ def least_item_promoted(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "input": [4, 1, 3, 2]})
-    >>> df.rank.on(base="input").metrics.least_item_promoted(k=2)["least_item_promoted@2"].item()       # b comes from rank 4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "input": [4, 1, 3, 2]}
+    ... )
+    >>> df.rank.on(base="input").metrics.least_item_promoted(k=2)[
+    ...     "least_item_promoted@2"
+    ... ].item()  # b comes from rank 4
     2.0
     """
-    base, n = r.base_rank, r.depth(k)
-    lowest = r.largest(pl.when(r.listed(k)).then(base).otherwise(0.0)) + (first_rank - 1)
-    return pl.when((r.n_retrieved > 0) & (r.count(base.is_not_null()) > 0)).then(
-        pl.max_horizontal(lowest, n) - n
-    )
+    base = r.base_rank
+    n = r.depth(k)
+    lowest = r.largest(zero_unless(r.listed(k), base))
+    place = lowest + (first_rank - 1)
+    promoted = pl.max_horizontal(place, n) - n
+    n_of_base = r.count(base.is_not_null())
+    has_both = (r.n_retrieved > 0) & (n_of_base > 0)
+    return pl.when(has_both).then(promoted)
 
 
 def _reads_labels(relevance: bool = True, **_: object) -> bool:
@@ -281,7 +299,8 @@ def efd(
     >>> df.rank.on(interactions=train).metrics.efd()["efd"].item()
     2.0
     """
-    return _discounted(r, *bits(r, "interactions"), k, relevance, unseen_items)
+    information, most = bits(r, "interactions")
+    return _discounted(r, information, most, k, relevance, unseen_items)
 
 
 @metric(display="EPC", bounds=(0, 1), labels=_reads_labels, needs=("interactions",))
@@ -325,7 +344,8 @@ def epc(
     >>> df.rank.on(interactions=train).metrics.epc()["epc"].item()
     0.75
     """
-    return _discounted(r, 1 - r.popularity / r.n_users, 1.0, k, relevance, unseen_items)
+    complement = 1 - r.popularity / r.n_users
+    return _discounted(r, complement, 1.0, k, relevance, unseen_items)
 
 
 def _discounted(
@@ -333,9 +353,12 @@ def _discounted(
 ) -> pl.Expr:
     """The mean of `x` over the list, its ranks weighing 1 / log2(rank + 1)."""
     over = (r.rank + 1).log(2)
-    counted = x.is_not_null().cast(pl.Float64) if unseen_items == "skip" else pl.lit(1.0)
-    divisor = r.divided_by(counted, k, over=over)
+    counts = pl.lit(1.0)
+    if unseen_items == "skip":
+        counts = x.is_not_null().cast(pl.Float64)
+    divisor = r.divided_by(counts, k, over=over)
     x = known(r, x, k, unseen_items, rarest)
-    return r.total(x * r.relevant if relevance else x, k, over=over) / pl.when(divisor > 0).then(
-        divisor
-    )
+    if relevance:
+        x = x * r.relevant
+    total = r.total(x, k, over=over)
+    return total / pl.when(divisor > 0).then(divisor)

@@ -17,14 +17,28 @@ from .._words.ranking import (
     Range,
     Ranking,
     Rounding,
+    quotient,
+    zero_unless,
 )
 from .binary import FIRST_FOUND, SHARE, n_documents, n_shown
 
 __all__ = [
-    "auc", "average_precision", "average_recall", "bpref", "eleven_point_average", "first_rank", "interpolated_precision",
-    "last_rank", "mean_percentile_rank", "mean_rank", "median_rank", "ordered_pair_accuracy", "partial_auc", "ranking_loss",
+    "auc",
+    "average_precision",
+    "average_recall",
+    "bpref",
+    "eleven_point_average",
+    "first_rank",
+    "interpolated_precision",
+    "last_rank",
+    "mean_percentile_rank",
+    "mean_rank",
+    "median_rank",
+    "ordered_pair_accuracy",
+    "partial_auc",
+    "ranking_loss",
     "reciprocal_rank",
-]  # fmt: skip
+]
 
 A_RANK: Any = {
     "bounds": (1, None),
@@ -77,20 +91,26 @@ def average_precision(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 1]})
-    >>> df.rank.average_precision()["map"].item()               # (1/1 + 2/4) / 2
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 0, 1],
+    ...     }
+    ... )
+    >>> df.rank.average_precision()["map"].item()  # (1/1 + 2/4) / 2
     0.75
     """
-    found = r.total(r.hits_at_relevant, k, over=r.rank)
+    precisions = r.total(r.hits_at_relevant, k, over=r.rank)
     if divisor == "hits":
-        return found / r.hits_down_to(k)
-    most = {
-        "R": [r.n_relevant],
-        "min(k,R)": [r.cutoff(k), r.n_relevant],
-        "min(n,R)": [r.n_retrieved_to(k), r.n_relevant],
-        "k": [r.depth(k)],
-    }[divisor]
-    return found / pl.min_horizontal(*most)
+        return precisions / r.hits_down_to(k)
+    if divisor == "k":
+        return precisions / r.depth(k)
+    if divisor == "R":
+        return precisions / r.n_relevant
+    depth = r.cutoff(k) if divisor == "min(k,R)" else r.n_retrieved_to(k)
+    return precisions / pl.min_horizontal(depth, r.n_relevant)
 
 
 @metric(display="Average recall", **SHARE)
@@ -122,17 +142,28 @@ def average_recall(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [0, 1, 0, 1]})
-    >>> df.rank.evaluate("average_recall")["average_recall"].item()           # (0 + 1/2 + 1/2 + 1) / 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [0, 1, 0, 1],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("average_recall")["average_recall"].item()  # (0 + 1/2 + 1/2 + 1) / 4
     0.5
-    >>> df.rank.evaluate("average_recall(at=relevant)")["average_recall(at=relevant)"].item()      # (1/2 + 1) / 2
+    >>> df.rank.evaluate("average_recall(at=relevant)")[
+    ...     "average_recall(at=relevant)"
+    ... ].item()  # (1/2 + 1) / 2
     0.75
     """
     if at == "relevant":
-        return r.total(r.hits_at_relevant, k) / r.n_relevant**2
+        hits = r.total(r.hits_at_relevant, k)
+        return hits / r.n_relevant**2
     r.need_every_rank()
     depth = r.depth(k)  # a document at rank i counts at the ranks i to the depth
-    counts = (depth + 1) * r.total(r.relevant, k) - r.total(r.relevant, k, weight=r.rank)
+    ranks = r.total(r.relevant, k, weight=r.rank)
+    counts = (depth + 1) * r.total(r.relevant, k) - ranks
     return counts / (depth * r.n_relevant)
 
 
@@ -159,7 +190,9 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> df.rank.reciprocal_rank()["rr"].item()
     0.5
     """
@@ -167,11 +200,13 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 def _place(r: Ranking, n: pl.Expr) -> pl.Expr:
-    """The rank of each document; those that were not retrieved share the mean of the ranks below,
-    down to `n`.
+    """The rank of each document.
+
+    Those that were not retrieved share the mean of the ranks below, down to `n`.
     """
     r.need_every_rank()
-    return pl.coalesce(r.rank, (r.n_retrieved + n + 1) / 2)
+    below = (r.n_retrieved + n + 1) / 2
+    return pl.coalesce(r.rank, below)
 
 
 @metric(display="First rank", **A_RANK)
@@ -196,12 +231,20 @@ def first_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, 1, None], "label": [0, 1, 1, 1]})
-    >>> found = df.rank.evaluate("first_rank", "last_rank")     # ranks 2, 3 and, below the ranking, 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [3, 2, 1, None],
+    ...         "label": [0, 1, 1, 1],
+    ...     }
+    ... )
+    >>> found = df.rank.evaluate("first_rank", "last_rank")  # ranks 2, 3 and, below the ranking, 4
     >>> found["first_rank"].item(), found["last_rank"].item()
     (2.0, 4.0)
     """
-    return -r.largest(pl.when(r.relevant > 0).then(-_place(r, r.n_candidates)))
+    place = _place(r, r.n_candidates)
+    return -r.largest(pl.when(r.relevant > 0).then(-place))
 
 
 @metric("mr", display="Mean rank", **A_RANK)
@@ -225,12 +268,21 @@ def mean_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, None, None], "label": [1, 0, 1, 0]})
-    >>> df.rank.evaluate("mean_rank")["mean_rank"].item()                # rank 1, and the mean of the ranks 3 and 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [3, 2, None, None],
+    ...         "label": [1, 0, 1, 0],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("mean_rank")[
+    ...     "mean_rank"
+    ... ].item()  # rank 1, and the mean of the ranks 3 and 4
     2.25
     """
-    found = r.whole(r.relevant * _place(r, r.n_candidates))
-    return pl.when(r.n_relevant > 0).then(found / r.n_relevant)
+    total = r.whole(r.relevant * _place(r, r.n_candidates))
+    return quotient(total, r.n_relevant)
 
 
 @metric("medr", display="Median rank", **A_RANK)
@@ -255,16 +307,25 @@ def median_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 1]})
-    >>> df.rank.evaluate("median_rank")["median_rank"].item()              # between the ranks 1 and 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 0, 1],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("median_rank")["median_rank"].item()  # between the ranks 1 and 4
     2.5
     """
-    n, place = r.n_relevant, _place(r, r.n_candidates)
-    found = [
-        pl.when((r.relevant > 0) & (r.hits >= nth)).then(-place)
-        for nth in ((n / 2).ceil(), (n / 2).floor() + 1)
-    ]
-    return -(r.largest(found[0]) + r.largest(found[1])) / 2
+    half = r.n_relevant / 2
+    place = _place(r, r.n_candidates)
+
+    def rank_of(nth: pl.Expr) -> pl.Expr:
+        from_there = (r.relevant > 0) & (r.hits >= nth)
+        return -r.largest(pl.when(from_there).then(-place))
+
+    return (rank_of(half.ceil()) + rank_of(half.floor() + 1)) / 2
 
 
 @metric("coverage_error", display="Last rank", **A_RANK)
@@ -288,11 +349,14 @@ def last_rank(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 1, 0]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 1, 0]}
+    ... )
     >>> df.rank.evaluate("coverage_error")["last_rank"].item()
     2.0
     """
-    return r.largest(pl.when(r.relevant > 0).then(_place(r, r.n_candidates)))
+    place = _place(r, r.n_candidates)
+    return r.largest(pl.when(r.relevant > 0).then(place))
 
 
 @metric(
@@ -340,15 +404,19 @@ def mean_percentile_rank(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 1]})
-    >>> df.rank.evaluate("mpr")["mean_percentile_rank"].item()                      # (3 x 0 + 1 x 1) / 4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 1]}
+    ... )
+    >>> df.rank.evaluate("mpr")["mean_percentile_rank"].item()  # (3 x 0 + 1 x 1) / 4
     0.25
     """
-    n, worth = n_documents(r), r.gain(gain)
-    places = r.whole(worth * (_place(r, n) - 1)) / (n - 1 if divisor == "N-1" else n)
-    return pl.when(r.whole(worth) > 0).then(
-        (places / r.whole(worth)).fill_nan(0.0)
-    )  # 0 / 0 for N = 1
+    n = n_documents(r)
+    worth = r.gain(gain)
+    total = r.whole(worth)
+    places = r.whole(worth * (_place(r, n) - 1))
+    share = places / (n - 1 if divisor == "N-1" else n)
+    mean = (share / total).fill_nan(0.0)  # 0 / 0 for N = 1
+    return pl.when(total > 0).then(mean)
 
 
 @metric(**SHARE)
@@ -375,13 +443,17 @@ def bpref(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.bpref()["bpref"].item()                         # a: 1, c: 1 - 1/1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> df.rank.bpref()["bpref"].item()  # a: 1, c: 1 - 1/1
     0.5
     """
     above = pl.min_horizontal(r.nonrelevant_above, r.n_relevant)
-    most = pl.min_horizontal(r.count(r.nonrelevant), r.n_relevant).clip(lower_bound=1)
-    return r.total(r.relevant * (1 - above / most)) / r.n_relevant
+    n_nonrelevant = r.count(r.nonrelevant)
+    most = pl.min_horizontal(n_nonrelevant, r.n_relevant).clip(lower_bound=1)
+    preferred = r.total(r.relevant * (1 - above / most))
+    return preferred / r.n_relevant
 
 
 @metric(
@@ -417,17 +489,22 @@ def interpolated_precision(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 1]})
-    >>> df.rank.interpolated_precision(0.5)["interpolated_precision@0.5"].item()     # the best of 1/2 and 2/3
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 1, 1]}
+    ... )
+    >>> df.rank.interpolated_precision(0.5)[
+    ...     "interpolated_precision@0.5"
+    ... ].item()  # the best of 1/2 and 2/3
     0.6666666666666666
     """
     wanted = recall * r.n_relevant
-    needed = (
-        wanted.round(mode="half_away_from_zero")
-        if rounding == "nearest"
-        else (wanted + 0.9).floor()
-    )
-    return r.largest(pl.when(r.retrieved & (r.hits >= needed)).then(r.hits / r.rank).otherwise(0.0))
+    if rounding == "nearest":
+        n_wanted = wanted.round(mode="half_away_from_zero")
+    else:
+        n_wanted = (wanted + 0.9).floor()
+    precision = r.hits / r.rank
+    reached = r.retrieved & (r.hits >= n_wanted)
+    return r.largest(zero_unless(reached, precision))
 
 
 @metric("11pt_avg", display="11pt avg", **SHARE)
@@ -452,11 +529,14 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
     >>> df.rank.evaluate("11pt_avg")["eleven_point_average"].item()
     0.5
     """
-    levels = [interpolated_precision(r, tenth / 10, rounding=rounding) for tenth in range(11)]
+    recalls = [tenth / 10 for tenth in range(11)]
+    levels = [interpolated_precision(r, recall, rounding=rounding) for recall in recalls]
     return pl.sum_horizontal(levels) / 11
 
 
@@ -521,40 +601,47 @@ def auc(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [0, 1, 0]})
-    >>> df.rank.auc()["auc"].item()                             # b loses to a and ties with c
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [0, 1, 0]}
+    ... )
+    >>> df.rank.auc()["auc"].item()  # b loses to a and ties with c
     0.25
     """
-    top = r.relevant if k is None else pl.when(r.rank <= k).then(r.relevant).otherwise(0.0)
+    top = r.relevant if k is None else zero_unless(r.rank <= k, r.relevant)
     relevant = r.whole(top)
-    others = (r.n_candidates if k is None else n_shown(r, k)) - relevant
-    first, last = _tied(r)
+    n = r.n_candidates if k is None else n_shown(r, k)
+    others = n - relevant
     if k is None and max_fpr is None:
+        first, last = _tied(r)
         lost = r.whole(top * (first + last) / 2) - relevant * (relevant + 1) / 2
         area = relevant * others - lost
     else:
-        so_far = r.rows.so_far(top)
-        # a relevant document lifts the curve between the non-relevant ones above it and those above
-        # or tied
-        start = first - 1 - r.rows.first_tied(so_far - top)
-        end = (last if k is None else pl.min_horizontal(last, pl.lit(float(k)))) - r.rows.last_tied(
-            so_far
-        )
         limit = others if max_fpr is None else max_fpr * others
-        within = (limit - start) ** 2 / (2 * (end - start))
-        under = (
-            pl.when(limit >= end)
-            .then(limit - (start + end) / 2)
-            .when(limit > start)
-            .then(within)
-            .otherwise(0.0)
-        )
-        area = r.whole(top * under)
+        area = _area_to(r, top, limit, k)
     share = area / (relevant * others)
     if max_fpr is not None:
         least = max_fpr**2 / 2
         share = (1 + (share - least) / (max_fpr - least)) / 2
-    return pl.when((others > 0) | (relevant == 0)).then(share).otherwise(NO_PAIRS[no_pairs])
+    has_pairs = (others > 0) | (relevant == 0)
+    return pl.when(has_pairs).then(share).otherwise(NO_PAIRS[no_pairs])
+
+
+def _area_to(r: Ranking, top: pl.Expr, limit: pl.Expr, k: int | None) -> pl.Expr:
+    """The area under the curve of the relevant documents in the `top`, up to `limit` others."""
+    first, last = _tied(r)
+    so_far = r.rows.so_far(top)
+    above = r.rows.first_tied(so_far - top)
+    above_or_tied = r.rows.last_tied(so_far)
+    if k is not None:
+        last = pl.min_horizontal(last, pl.lit(float(k)))
+    # a relevant document lifts the curve between the non-relevant ones above it and those above
+    # or tied
+    start = first - 1 - above
+    end = last - above_or_tied
+    within = (limit - start) ** 2 / (2 * (end - start))
+    whole = pl.when(limit >= end).then(limit - (start + end) / 2)
+    under = whole.when(limit > start).then(within).otherwise(0.0)
+    return r.whole(top * under)
 
 
 @metric(
@@ -598,19 +685,24 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 1, 0]})
-    >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()            # a before b and d, c before d
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 4,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [4, 3, 2, 1],
+    ...         "label": [1, 0, 1, 0],
+    ...     }
+    ... )
+    >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()  # a before b and d, c before d
     0.75
     """
-    before = (negatives - r.rank + r.hits).clip(
-        lower_bound=0
-    )  # a rank that is left out holds one of the others
+    # a rank that is left out holds one of the others
+    before = (negatives - r.rank + r.hits).clip(lower_bound=0)
     if not capped:
         return r.total(r.relevant * before) / (r.n_relevant * negatives)
-    first = pl.when(r.hits <= negatives).then(r.relevant).otherwise(0.0)
-    return r.total(first * before) / (
-        pl.min_horizontal(r.n_relevant, pl.lit(float(negatives))) * negatives
-    )
+    first = zero_unless(r.hits <= negatives, r.relevant)
+    n_first = pl.min_horizontal(r.n_relevant, pl.lit(float(negatives)))
+    return r.total(first * before) / (n_first * negatives)
 
 
 @metric("opa", display="OPA", bounds=(0, 1))
@@ -649,16 +741,17 @@ def ordered_pair_accuracy(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
-    >>> found = df.rank.evaluate("opa", "opa(tied=0.5)")         # a is above b, c tied with it
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]}
+    ... )
+    >>> found = df.rank.evaluate("opa", "opa(tied=0.5)")  # a is above b, c tied with it
     >>> found["ordered_pair_accuracy"].item(), found["ordered_pair_accuracy(tied=0.5)"].item()
     (0.5, 0.75)
     """
     pairs = r.rows.pairs(r.label, r.retrieved | r.judged)
     lost = pairs.inverted + (1 - tied) * pairs.tied
-    return (1 - lost / pairs.unequal).fill_nan(
-        NO_PAIRS[no_pairs]
-    )  # 0 / 0 without pairs of different labels
+    accuracy = 1 - lost / pairs.unequal
+    return accuracy.fill_nan(NO_PAIRS[no_pairs])  # 0 / 0 without pairs of different labels
 
 
 @metric(
@@ -702,16 +795,21 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "nul
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
-    >>> found = df.rank.evaluate("ranking_loss", "ndpm")        # a is above b, c tied with it
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]}
+    ... )
+    >>> found = df.rank.evaluate("ranking_loss", "ndpm")  # a is above b, c tied with it
     >>> found["ranking_loss"].item(), found["ranking_loss(tied=0.5)"].item()
     (0.5, 0.25)
     """
-    return pl.coalesce(1 - ordered_pair_accuracy(r, tied=1 - tied), pl.lit(NO_PAIRS[no_pairs]))
+    accuracy = ordered_pair_accuracy(r, tied=1 - tied)
+    return pl.coalesce(1 - accuracy, pl.lit(NO_PAIRS[no_pairs]))
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:
-    """The first and the last rank of a document's score; documents that were not retrieved tie
-    below all others.
+    """The first and the last rank of a document's score.
+
+    Documents that were not retrieved tie below all others.
     """
-    return r.rows.tied_from, pl.min_horizontal(r.rows.tied_to, r.n_candidates)
+    last = pl.min_horizontal(r.rows.tied_to, r.n_candidates)
+    return r.rows.tied_from, last

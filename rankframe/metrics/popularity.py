@@ -23,12 +23,11 @@ def known(
 ) -> pl.Expr:
     """`x` with a value for documents in no interaction, for which it is null."""
     if unseen_items == "error":
-        r.refuse(
-            r.listed(k) & x.is_null(),
+        says = (
             "a document is in no interaction; unseen_items='rarest', 'skip' or 'zero' says "
-            "how such documents count",
-            of_label=False,
+            "how such documents count"
         )
+        r.refuse(r.listed(k) & x.is_null(), says, of_label=False)
     return x.fill_null(rarest if unseen_items == "rarest" else 0.0)
 
 
@@ -43,9 +42,10 @@ def mean_of(
     """The mean of `x` over the list down to rank `k`."""
     n = length(r, k, divisor)
     if unseen_items == "skip" and divisor == "list":
-        found = r.divided_by(x.is_not_null().cast(pl.Float64), k)
-        n = pl.when(found > 0).then(found)
-    return r.total(known(r, x, k, unseen_items, rarest), k) / n
+        n_known = r.divided_by(x.is_not_null().cast(pl.Float64), k)
+        n = pl.when(n_known > 0).then(n_known)
+    x = known(r, x, k, unseen_items, rarest)
+    return r.total(x, k) / n
 
 
 @metric(
@@ -98,8 +98,10 @@ def mean_popularity(
     >>> df.rank.on(interactions=train).mean_popularity()["mean_popularity"].item()
     1.5
     """
-    x = r.popularity / r.n_interactions if normalize else r.popularity
-    return mean_of(r, x, 0.0, k, unseen_items, divisor)
+    n_users = r.popularity
+    if normalize:
+        n_users = n_users / r.n_interactions
+    return mean_of(r, n_users, 0.0, k, unseen_items, divisor)
 
 
 @metric(
@@ -148,7 +150,9 @@ def popularity_percentile(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3], "doc_id": ["a", "a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.popularity_percentile()["popularity_percentile"].item()
+    >>> df.rank.on(interactions=train).metrics.popularity_percentile()[
+    ...     "popularity_percentile"
+    ... ].item()
     0.75
     """
     x = r.of_popularity(r.history.percentiles())
@@ -211,7 +215,9 @@ def tail_share(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4, 5], "doc_id": ["a", "a", "a", "a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).metrics.tail_share()["tail_share"].item()         # a has 4 of 5 interactions
+    >>> df.rank.on(interactions=train).metrics.tail_share()[
+    ...     "tail_share"
+    ... ].item()  # a has 4 of 5 interactions
     0.5
     """
     in_tail = r.history.in_tail(r.popularity, head, tail)

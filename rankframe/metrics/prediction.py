@@ -18,8 +18,9 @@ OF_SCORES: Any = {"labels": False, "adds_up": False, "needs": ("score",)}
 
 
 class _Top:
-    """The scores of the top `k` by how far they are below the greatest, so that neither their size
-    nor one mask takes digits.
+    """The scores of the top `k` by how far they are below the greatest.
+
+    So neither their size nor one mask takes digits.
 
     Attributes
     ----------
@@ -35,12 +36,14 @@ class _Top:
 
     def __init__(self, r: Ranking, k: int | None) -> None:
         score = pl.when(r.listed(k)).then(r.score)
-        self.r, self.n = r, r.count(score.is_not_null())
+        self.r = r
+        self.n = r.count(score.is_not_null())
         self.first = r.largest(score)
         lowest = r.largest(self.first - score)
         self.unit = pl.when(lowest > 0).then(lowest).otherwise(1.0)
         self.below = (self.first - score) / self.unit
-        self.known = (self.n > 0) & self.first.is_finite() & self.unit.is_finite()
+        is_finite = self.first.is_finite() & self.unit.is_finite()
+        self.known = (self.n > 0) & is_finite
 
     @property
     def mean_below(self) -> pl.Expr:
@@ -55,7 +58,9 @@ class _Top:
     @property
     def deviation(self) -> pl.Expr:
         """The standard deviation of the scores."""
-        return self.unit * (self.r.whole((self.below - self.mean_below) ** 2) / self.n).sqrt()
+        squares = (self.below - self.mean_below) ** 2
+        variance = self.r.whole(squares) / self.n
+        return self.unit * variance.sqrt()
 
 
 def _column(r: Ranking, x: pl.Expr) -> pl.Expr:
@@ -94,14 +99,18 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [3.0, 1.0]})
-    >>> df.rank.evaluate("nqc")["nqc"].item()                                         # deviation 1, mean 2
+    >>> df.rank.evaluate("nqc")["nqc"].item()  # deviation 1, mean 2
     0.5
     """
-    top, listed = _Top(r, k), _Top(r, None)
-    of_collection = (
-        pl.when(listed.known).then(listed.mean) if collection is None else _column(r, collection)
-    )
-    return pl.when(top.known & (of_collection != 0)).then(top.deviation / of_collection.abs())
+    top = _Top(r, k)
+    of_collection: pl.Expr
+    if collection is None:
+        listed = _Top(r, None)
+        of_collection = pl.when(listed.known).then(listed.mean)
+    else:
+        of_collection = _column(r, collection)
+    is_defined = top.known & (of_collection != 0)
+    return pl.when(is_defined).then(top.deviation / of_collection.abs())
 
 
 @metric(display="WIG", bounds=(None, None), **OF_SCORES)
@@ -139,20 +148,21 @@ def wig(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [3.0, 1.0]})
-    >>> df.rank.evaluate("wig@1")["wig@1"].item()                                     # 3 less the mean, 2
+    >>> df.rank.evaluate("wig@1")["wig@1"].item()  # 3 less the mean, 2
     1.0
     """
-    top, listed = _Top(r, k), _Top(r, None)
+    top = _Top(r, k)
+    gain: pl.Expr
     if collection is None:
-        found: pl.Expr = pl.when(listed.known).then(
-            listed.unit * listed.mean_below - top.unit * top.mean_below
-        )
+        listed = _Top(r, None)
+        below_first = listed.unit * listed.mean_below - top.unit * top.mean_below
+        gain = pl.when(listed.known).then(below_first)
     else:
-        found = top.mean - _column(r, collection)
+        gain = top.mean - _column(r, collection)
     if terms is not None:
         length = _column(r, terms)
-        found = pl.when(length > 0).then(found / length.sqrt())
-    return pl.when(top.known).then(found)
+        gain = pl.when(length > 0).then(gain / length.sqrt())
+    return pl.when(top.known).then(gain)
 
 
 @metric(display="Sigma max", **OF_SCORES)
@@ -179,11 +189,14 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), "score": [3.0, 1.0, 1.0]})
-    >>> df.rank.evaluate("sigma_max")["sigma_max"].item()                             # of 3 and 1
+    >>> df.rank.evaluate("sigma_max")["sigma_max"].item()  # of 3 and 1
     1.0
     """
     r.need_every_rank()
     top = _Top(r, k)
-    mean, squares = r.so_far(top.below) / r.rank, r.so_far(top.below**2) / r.rank
-    deviation = top.unit * (squares - mean**2).clip(lower_bound=0.0).sqrt()
-    return pl.when(top.known).then(r.largest(pl.when(r.listed(k)).then(deviation)))
+    mean = r.so_far(top.below) / r.rank
+    squares = r.so_far(top.below**2) / r.rank
+    variance = (squares - mean**2).clip(lower_bound=0.0)
+    deviation = top.unit * variance.sqrt()
+    largest = r.largest(pl.when(r.listed(k)).then(deviation))
+    return pl.when(top.known).then(largest)

@@ -8,7 +8,7 @@ from typing import Annotated
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Range, Ranking
+from .._words.ranking import Range, Ranking, zero_unless
 from .cwl_user_models import running, table
 
 __all__ = ["compatibility"]
@@ -51,21 +51,25 @@ def compatibility(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.compatibility(p=0.5)["compatibility(p=0.5)"].item(), 4)       # 1/4 + 1/12 + ... over 1 + 1/4 + 1/12 + ...
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.compatibility(p=0.5)["compatibility(p=0.5)"].item(), 4
+    ... )  # 1/4 + 1/12 + ... over 1 + 1/4 + 1/12 + ...
     0.2787
     """
     # A document that is in both from depth m on adds p^(m - 1) / m + p^m / (m + 1) + ...
-    shares = [p ** (i - 1) / i for i in range(1, math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2)]
+    n_terms = math.ceil(math.log(NEGLIGIBLE) / math.log(p)) + 2
+    shares = [p ** (i - 1) / i for i in range(1, n_terms)]
     from_depth = running(shares[::-1])[:0:-1]  # add the small ones first
-    wanted = r.label > 0
     ideal_rank = r.along(r.label.rank("ordinal", descending=True))
-    met = table([0.0, *from_depth])(pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64)))
-    found = r.total(pl.when(wanted).then(met).otherwise(0.0))
+    in_both_from = pl.max_horizontal(r.rank, ideal_rank.cast(pl.Float64))
+    is_wanted = r.label > 0
+    met = table([0.0, *from_depth])(in_both_from)
+    overlap = r.total(zero_unless(is_wanted, met))
     if not normalize:
-        return (1 - p) * found
-    n = r.whole(wanted.cast(pl.Float64))
-    best: pl.Expr = table(running(from_depth))(
-        n.clip(upper_bound=len(from_depth))
-    )  # all of them at the top
-    return found / best
+        return (1 - p) * overlap
+    n_wanted = r.whole(is_wanted.cast(pl.Float64)).clip(upper_bound=len(from_depth))
+    best: pl.Expr = table(running(from_depth))(n_wanted)  # all of them at the top
+    return overlap / best

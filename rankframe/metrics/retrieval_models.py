@@ -7,7 +7,7 @@ from __future__ import annotations
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Ranking
+from .._words.ranking import Ranking, quotient
 
 __all__ = ["hole", "p_mrr"]
 
@@ -42,11 +42,19 @@ def hole(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": list("abc"), "score": [2, 1, 1], "label": [None, 1, 1]})
-    >>> df.rank.on(items=["b", "c"]).evaluate("hole@2")["hole@2"].to_list()          # a of a and b; c alone
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1, 1, 2],
+    ...         "doc_id": list("abc"),
+    ...         "score": [2, 1, 1],
+    ...         "label": [None, 1, 1],
+    ...     }
+    ... )
+    >>> df.rank.on(items=["b", "c"]).evaluate("hole@2")["hole@2"].to_list()  # a of a and b; c alone
     [0.5, 0.0]
     """
-    return r.total((~r.in_items).cast(pl.Float64), k) / r.depth(k)
+    n_unknown = r.total((~r.in_items).cast(pl.Float64), k)
+    return n_unknown / r.depth(k)
 
 
 @metric("p-mrr", "pmrr", display="p-MRR", bounds=(-1, 1), adds_up=False, needs=("base",))
@@ -76,15 +84,27 @@ def p_mrr(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [1, 4, 3, 2], "label": [1, 0, 0, 0],
-    ...     "without": [4, 3, 2, 1]})                                   # a falls from rank 1 to 4
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": 1,
+    ...         "doc_id": list("abcd"),
+    ...         "score": [1, 4, 3, 2],
+    ...         "label": [1, 0, 0, 0],
+    ...         "without": [4, 3, 2, 1],
+    ...     }
+    ... )  # a falls from rank 1 to 4
     >>> df.rank.on(base="without").evaluate("p_mrr")["p_mrr"].item()
     0.75
     """
     r.need_every_rank()
-    base, depth = r.base_rank, r.setup.policies.depth
-    base = base if depth is None else pl.when(base <= depth).then(base)
-    before = base.fill_null(r.count(base.is_not_null()) + 1)
+    base = r.base_rank
+    depth = r.setup.policies.depth
+    if depth is not None:
+        base = pl.when(base <= depth).then(base)
+    n_of_base = r.count(base.is_not_null())
+    before = base.fill_null(n_of_base + 1)
     after = r.rank.fill_null(r.n_retrieved + 1)
-    fall = pl.when(after > before).then(1 - before / after).otherwise(after / before - 1)
-    return pl.when(r.n_relevant > 0).then(r.whole(r.relevant * fall) / r.n_relevant)
+    fell = 1 - before / after
+    rose = after / before - 1
+    change = pl.when(after > before).then(fell).otherwise(rose)
+    return quotient(r.whole(r.relevant * change), r.n_relevant)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import ListDivisor, Range, Ranking, RankWeight
+from .._words.ranking import ListDivisor, Range, Ranking, RankWeight, zero_unless
 from .popularity import length
 
 __all__ = ["calibration", "serendipity"]
@@ -74,25 +74,30 @@ def serendipity(
     --------
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3], "doc_id": ["a", "a", "b"]})
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "a"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> df.rank.on(interactions=train, items=4).serendipity()["serendipity"].item()   # b: 4/4 - 3/4, a: 3/4 - 4/4
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["b", "a"], "score": [2.0, 1.0], "label": [1, 1]}
+    ... )
+    >>> df.rank.on(interactions=train, items=4).serendipity()[
+    ...     "serendipity"
+    ... ].item()  # b: 4/4 - 3/4, a: 3/4 - 4/4
     0.125
     """
     relevant = r.relevant if relevance else pl.lit(1.0)
     if against == "features":
         similar = r.similar_by_features
-        listed = r.listed(k)
-        of_list = r.whole(pl.when(listed).then(similar * relevant).otherwise(0.0))
-        known = r.count(listed & similar.is_not_null())
-        return pl.when(known > 0).then(1 - of_list)
+        is_listed = r.listed(k)
+        of_list = r.whole(zero_unless(is_listed, similar * relevant))
+        n_known = r.count(is_listed & similar.is_not_null())
+        return pl.when(n_known > 0).then(1 - of_list)
     if against == "co_occurrence":
         similar = r.similar_by_users
-        known = r.count(r.retrieved & similar.is_not_null())
-        found = r.total((1 - similar) * relevant, k) / length(r, k, divisor)
-        return pl.when(known > 0).then(found)
+        n_known = r.count(r.retrieved & similar.is_not_null())
+        surprise = r.total((1 - similar) * relevant, k)
+        return pl.when(n_known > 0).then(surprise / length(r, k, divisor))
     n = r.n_items
-    popular = (n + 1 - r.of_popularity(r.history.levels())) / n
-    surprise = ((n + 1 - r.rank) / n - popular.fill_null(0.0)).clip(lower_bound=0.0)
+    by_rank = (n + 1 - r.rank) / n
+    by_popularity = (n + 1 - r.of_popularity(r.history.levels())) / n
+    surprise = (by_rank - by_popularity.fill_null(0.0)).clip(lower_bound=0.0)
     return r.total(relevant, k, weight=surprise) / length(r, k, divisor)
 
 
@@ -148,8 +153,12 @@ def calibration(
     >>> items = pl.DataFrame({"doc_id": ["a", "b", "c", "d"], "genre": ["x", "y", "x", "y"]})
     >>> train = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["c", "d"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train, items=items, category="genre").metrics.calibration()["calibration"].item()
+    >>> df.rank.on(interactions=train, items=items, category="genre").metrics.calibration()[
+    ...     "calibration"
+    ... ].item()
     0.0
     """
-    error = r.calibration_error(r.weight_of_rank(weight), k, alpha)
-    return r.largest(error).clip(lower_bound=0.0) / (math.log(2) if unit == "bits" else 1.0)
+    attention = r.weight_of_rank(weight)
+    error = r.largest(r.calibration_error(attention, k, alpha))
+    nats_of_unit = math.log(2) if unit == "bits" else 1.0
+    return error.clip(lower_bound=0.0) / nats_of_unit

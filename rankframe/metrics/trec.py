@@ -7,21 +7,37 @@ from typing import Annotated, Any, TypeAlias
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Gain, Persistence, Range, Ranking
+from .._words.ranking import Gain, Persistence, Range, Ranking, zero_unless
 from .gain import dcg
 from .order import average_precision, bpref
 
 __all__ = [
-    "bin_g", "g", "gm_bpref", "gm_map", "ideal_dcg", "ndcg_rel", "num_nonrel_judged_ret", "r_precision_multiple",
-    "rbp_resid", "relstring", "rndcg", "unjudged", "utility", "yaap",
-]  # fmt: skip
+    "bin_g",
+    "g",
+    "gm_bpref",
+    "gm_map",
+    "ideal_dcg",
+    "ndcg_rel",
+    "num_nonrel_judged_ret",
+    "r_precision_multiple",
+    "rbp_resid",
+    "relstring",
+    "rndcg",
+    "unjudged",
+    "utility",
+    "yaap",
+]
 
 SMALLEST = 1e-5
 """The least value that enters a geometric mean."""
 
 GEOMETRIC: Any = {
-    "bounds": (SMALLEST, 1), "summary": "geometric mean", "adds_up": False, "judging": "threshold", "gains_only": True
-}  # fmt: skip
+    "bounds": (SMALLEST, 1),
+    "summary": "geometric mean",
+    "adds_up": False,
+    "judging": "threshold",
+    "gains_only": True,
+}
 
 Utility: TypeAlias = Annotated[float, Range(least=-1e100, most=1e100)]
 
@@ -43,7 +59,14 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, None, 1]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [0, None, 1],
+    ...     }
+    ... )
     >>> df.rank.metrics.num_nonrel_judged_ret()["num_nonrel_judged_ret"].item()
     1.0
     """
@@ -81,7 +104,9 @@ def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [0, None]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [0, None]}
+    ... )
     >>> df.rank.evaluate("unj@5")["unj@5"].item()
     0.2
     """
@@ -111,8 +136,12 @@ def r_precision_multiple(r: Ranking, multiple: Annotated[float, Range(above=0)])
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.evaluate("Rprec_mult_0.50")["r_precision_multiple@0.5"].item()            # at rank floor(0.5 x 2 + 0.9) = 1
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
+    >>> df.rank.evaluate("Rprec_mult_0.50")[
+    ...     "r_precision_multiple@0.5"
+    ... ].item()  # at rank floor(0.5 x 2 + 0.9) = 1
     1.0
     """
     rank = (multiple * r.n_relevant + 0.9).floor()
@@ -164,23 +193,19 @@ def utility(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]}
+    ... )
     >>> found = df.rank.evaluate("utility", "utility.2,-1,0,0")
     >>> found["utility"].item(), found["utility(relevant_retrieved=2)"].item()
     (1.0, 3.0)
     """
-    hits, n, relevant = (
-        r.whole(pl.when(r.retrieved).then(r.relevant).otherwise(0.0)),
-        r.n_retrieved,
-        r.n_relevant,
-    )
-    rest = (r.collection_size or 0) + hits - n - relevant
-    return (
-        relevant_retrieved * hits
-        + nonrelevant_retrieved * (n - hits)
-        + relevant_missed * (relevant - hits)
-        + nonrelevant_missed * rest
-    )
+    hits = r.whole(zero_unless(r.retrieved, r.relevant))
+    missed = r.n_relevant - hits
+    nonrelevant = r.n_retrieved - hits
+    rest = (r.collection_size or 0) + hits - r.n_retrieved - r.n_relevant
+    of_retrieved = relevant_retrieved * hits + nonrelevant_retrieved * nonrelevant
+    return of_retrieved + relevant_missed * missed + nonrelevant_missed * rest
 
 
 @metric(bounds=(None, None), adds_up=False, judging="threshold", gains_only=True)
@@ -201,12 +226,14 @@ def yaap(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> round(df.rank.metrics.yaap()["yaap"].item(), 4)                       # ln(2 / 1)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]}
+    ... )
+    >>> round(df.rank.metrics.yaap()["yaap"].item(), 4)  # ln(2 / 1)
     0.6931
     """
-    found = r.total(r.hits_at_relevant, over=r.rank)
-    return ((1 + found) / (1 + r.n_relevant - found)).log()
+    s = r.total(r.hits_at_relevant, over=r.rank)
+    return ((1 + s) / (1 + r.n_relevant - s)).log()
 
 
 @metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone", from_clicks="same")
@@ -234,17 +261,19 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, None]})
-    >>> df.rank.metrics.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()                       # 1/4 at rank 2, 1/4 below
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, None]}
+    ... )
+    >>> df.rank.metrics.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()  # 1/4 at rank 2, 1/4 below
     0.5
     """
     r.need_every_rank()
     below = pl.lit(float(p)) ** r.n_retrieved
-    residual = below + (1 - p) * r.whole(
-        pl.when(r.retrieved).then(r.unjudged * (p ** (r.rank - 1))).otherwise(0.0)
-    )
-    some = r.count(r.retrieved & ~r.judged) > 0
-    return pl.when(some).then(residual.clip(upper_bound=1.0)).otherwise(0.0)
+    weight = p ** (r.rank - 1)
+    unknown = r.whole(zero_unless(r.retrieved, r.unjudged * weight))
+    residual = below + (1 - p) * unknown
+    n_unjudged = r.count(r.retrieved & ~r.judged)
+    return zero_unless(n_unjudged > 0, residual.clip(upper_bound=1.0))
 
 
 @metric("gmap", display="GM-MAP", **GEOMETRIC)
@@ -266,11 +295,14 @@ def gm_map(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1], "label": [1, 0]})
-    >>> round(df.rank.mean("gm_map")["gm_map"].item(), 6)      # the root of 1 x 0.00001
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1], "label": [1, 0]}
+    ... )
+    >>> round(df.rank.mean("gm_map")["gm_map"].item(), 6)  # the root of 1 x 0.00001
     0.003162
     """
-    return pl.max_horizontal(average_precision(r).fill_nan(0.0), SMALLEST)
+    value = average_precision(r).fill_nan(0.0)
+    return pl.max_horizontal(value, SMALLEST)
 
 
 @metric(display="GM-bpref", **GEOMETRIC)
@@ -294,7 +326,8 @@ def gm_bpref(r: Ranking) -> pl.Expr:
     >>> df.rank.metrics.gm_bpref()["gm_bpref"].item()
     1e-05
     """
-    return pl.max_horizontal(bpref(r).fill_nan(0.0), SMALLEST)
+    value = bpref(r).fill_nan(0.0)
+    return pl.max_horizontal(value, SMALLEST)
 
 
 @metric(bounds=(None, None), dtype=pl.String())
@@ -320,26 +353,38 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, None, 12]})
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query_id": [1] * 3,
+    ...         "doc_id": ["a", "b", "c"],
+    ...         "score": [3, 2, 1],
+    ...         "label": [1, None, 12],
+    ...     }
+    ... )
     >>> df.rank.metrics.relstring()["relstring"].item()
     '1->'
     """
     # Thirteen letters at a time are digits of one float until there is one per query, as texts are
     # slow.
     digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
-    number = 1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit)
-    shown, place = [], pl.when(r.retrieved).then(r.rows.place)  # tied documents may have one rank
+    unjudged = pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0)
+    number = 1 + unjudged.otherwise(digit)
+    place = pl.when(r.retrieved).then(r.rows.place)  # tied documents may have one rank
+    letters = []
     for first in range(1, k + 1, 13):
         last = min(first + 12, k)
-        digits = (
-            pl.when(place.is_between(first, last))
-            .then(number * (16.0 ** (last - place)))
-            .otherwise(0.0)
-        )
+        is_here = place.is_between(first, last)
+        digits = r.whole(zero_unless(is_here, number * (16.0 ** (last - place))))
         for rank in range(first, last + 1):
-            at = ((r.whole(digits) / 16.0 ** (last - rank)).floor() % 16).cast(pl.Int64)
-            shown.append(pl.when(at > 0).then(pl.lit("0123456789>.-").str.slice(at - 1, 1)))
-    return pl.concat_str(shown, ignore_nulls=True)
+            shifted = (digits / 16.0 ** (last - rank)).floor()
+            letters.append(_letter((shifted % 16).cast(pl.Int64)))
+    return pl.concat_str(letters, ignore_nulls=True)
+
+
+def _letter(number: pl.Expr) -> pl.Expr:
+    """The letter of a number from 1 on, null for 0."""
+    letter = pl.lit("0123456789>.-").str.slice(number - 1, 1)
+    return pl.when(number > 0).then(letter)
 
 
 @metric("binG", display="binG", bounds=(0, 1), judging="threshold", gains_only=True)
@@ -360,11 +405,14 @@ def bin_g(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 1]})
-    >>> df.rank.metrics.bin_g()["bin_g"].item()                                # 1 / log2(2 + 2)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 1]}
+    ... )
+    >>> df.rank.metrics.bin_g()["bin_g"].item()  # 1 / log2(2 + 2)
     0.5
     """
-    return r.total(r.relevant, over=(2 + r.misses).log(2)) / r.n_relevant
+    discounted = r.total(r.relevant, over=(2 + r.misses).log(2))
+    return discounted / r.n_relevant
 
 
 @metric(display="G")
@@ -394,14 +442,18 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 2]})
-    >>> round(df.rank.metrics.g()["g"].item(), 4)                          # 1 / log2(2 + (2 + 1 + 1) - 2)
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 2]}
+    ... )
+    >>> round(df.rank.metrics.g()["g"].item(), 4)  # 1 / log2(2 + (2 + 1 + 1) - 2)
     0.5
     """
     best = r.ideal(gain)
     worth = r.gain(gain)
-    missed = r.so_far(pl.max_horizontal(best.gain(gain), 1.0) - worth)
-    return r.total(worth, over=(2 + missed).log(2)) / r.whole(worth)
+    best_worth = pl.max_horizontal(best.gain(gain), 1.0)
+    missed = r.so_far(best_worth - worth)
+    discounted = r.total(worth, over=(2 + missed).log(2))
+    return discounted / r.whole(worth)
 
 
 @metric("ndcg_rel", display="nDCG-rel", bounds=(0, 1))
@@ -430,16 +482,21 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
-    >>> round(df.rank.metrics.ndcg_rel()["ndcg_rel"].item(), 4)                   # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.ndcg_rel()["ndcg_rel"].item(), 4
+    ... )  # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
     0.8066
     """
     ndcg, last = _down_the_ranks(r, gain)
     has_gain = r.gain(gain) > 0
-    found = has_gain & r.retrieved
-    m, retrieved = r.whole(has_gain.cast(pl.Float64)), r.whole(found.cast(pl.Float64))
-    at_gains = r.whole(pl.when(found).then(ndcg).otherwise(0.0))
-    return (at_gains + (m - retrieved) * last) / m
+    is_found = has_gain & r.retrieved
+    m = r.whole(has_gain.cast(pl.Float64))
+    missing = m - r.whole(is_found.cast(pl.Float64))
+    at_gains = r.whole(zero_unless(is_found, ndcg))
+    return (at_gains + missing * last) / m
 
 
 @metric("Rndcg", display="RnDCG", bounds=(0, 1))
@@ -467,31 +524,35 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 2]})
-    >>> round(df.rank.metrics.rndcg()["rndcg"].item(), 4)                      # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 2]}
+    ... )
+    >>> round(
+    ...     df.rank.metrics.rndcg()["rndcg"].item(), 4
+    ... )  # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
     0.6799
     """
     ndcg, last = _down_the_ranks(r, gain)
     level = r.ideal(gain).gain(gain)
     falls = level > r.below(level, 0.0)
-    at_falls, n_falls = (
-        r.whole(pl.when(falls).then(ndcg).otherwise(0.0)),
-        r.whole(falls.cast(pl.Float64)),
-    )
-    longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
-    mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (
-        n_falls + longer.cast(pl.Float64)
-    )
-    return pl.when(r.n_relevant > 0).then(mean).otherwise(0.0)
+    at_falls = r.whole(zero_unless(falls, ndcg))
+    n_falls = r.whole(falls.cast(pl.Float64))
+    n_gains = r.whole((r.gain(gain) > 0).cast(pl.Float64))
+    is_longer = r.n_retrieved > n_gains + 1
+    total = at_falls + zero_unless(is_longer, last)
+    mean = total / (n_falls + is_longer.cast(pl.Float64))
+    return zero_unless(r.n_relevant > 0, mean)
 
 
 def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     """The nDCG down to each rank, and at the end."""
     r.need_every_rank()
     best = r.ideal(gain)
-    found = pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0)
+    discounted = zero_unless(r.retrieved, r.gain(gain) / (r.rank + 1).log(2))
     ideal = best.gain(gain) / (best.rank + 1).log(2)
-    return r.so_far(found) / r.so_far(ideal), r.whole(found) / r.whole(ideal)
+    so_far = r.so_far(discounted) / r.so_far(ideal)
+    at_end = r.whole(discounted) / r.whole(ideal)
+    return so_far, at_end
 
 
 @metric(display="Ideal DCG", judging="monotone", gains_only=True)
@@ -518,7 +579,9 @@ def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 3]})
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 3]}
+    ... )
     >>> df.rank.metrics.ideal_dcg()["ideal_dcg"].item()
     3.0
     """
