@@ -575,7 +575,8 @@ def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
     if spread >= 2**16:
         return numbers
     # NumPy sorts short numbers several times faster
-    return (numbers - least).astype(np.uint16)
+    short: NDArray[np.uint16] = (numbers - least).astype(np.uint16)
+    return short
 
 
 def in_numpy(dtype: pl.DataType) -> bool:
