@@ -1,6 +1,4 @@
-"""Names of metrics in other tools: those that are read as a metric here, and those that are refused
-as ambiguous.
-"""
+"""Names of metrics in other tools: those read as a metric here, and those that are ambiguous."""
 
 from __future__ import annotations
 
@@ -124,11 +122,9 @@ def unclear(name: str) -> str | None:
     meant = UNCLEAR.get(name) or UNCLEAR.get(name.lower())
     if meant is None:
         return None
-    tools = (
-        f"{metric or 'another gain, which is no metric here,'} in {tool}"
-        for tool, metric in meant.items()
-    )
-    return f"{name!r} is {' and '.join(tools)}".rstrip(",")
+    nothing = "another gain, which is no metric here,"
+    tools = " and ".join(f"{metric or nothing} in {tool}" for tool, metric in meant.items())
+    return f"{name!r} is {tools}".rstrip(",")
 
 
 ROWS: Sequence[tuple[str, str, str, Settings]] = [
@@ -141,12 +137,12 @@ ROWS: Sequence[tuple[str, str, str, Settings]] = [
 
 def spellings_of(metric: str, parameters: Collection[str]) -> dict[str, Settings]:
     """The names of a metric in tools, with the options that each implies."""
-    found = {}
+    spellings = {}
+    options_of_metric = {*parameters} - {"k"}
     for tool, name, ours, options in ROWS:
-        convention = CONVENTIONS.get(tool.lower().replace("-", "_"))
         if ours == metric:
+            convention = CONVENTIONS.get(tool.lower().replace("-", "_"))
             theirs = {} if convention is None else convention.metrics.get(metric, {})
-            found[name] = options or {
-                x: y for x, y in theirs.items() if x in parameters and x != "k"
-            }
-    return found
+            usual = {x: value for x, value in theirs.items() if x in options_of_metric}
+            spellings[name] = options or usual
+    return spellings

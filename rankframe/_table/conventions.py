@@ -69,7 +69,7 @@ def settings_in(text: str) -> Settings:
 
 def metrics_in(text: str) -> dict[str, Settings]:
     """The options of each metric in ``map ndcg(gain=binary)@10``."""
-    metrics = {}
+    metrics: dict[str, Settings] = {}
     for name, options, k in re.findall(r"(\w+)(?:\((\S*)\))?(?:@(\d+))?", text):
         cutoff = {"k": int(k)} if k else {}
         metrics[name] = {**cutoff, **settings_in(options)}
