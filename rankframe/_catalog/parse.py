@@ -93,8 +93,7 @@ class Parts(NamedTuple):
 
 @called_by_users
 def parse(text: Annotated[str, ReadInside], among: Mapping[str, Metric] = METRICS) -> list[Call]:
-    """The calls that a text names: one, or several where trec_eval's ``ndcg_cut.5,10`` names
-    several cutoffs.
+    """The calls that a text names: one, or several as in trec_eval's ``ndcg_cut.5,10``.
 
     ``evaluate`` and the other verbs also take texts that name several metrics, as
     ``ndcg@5,10,map``.

@@ -30,9 +30,7 @@ from .option_values import Range
 
 @dataclass(frozen=True)
 class ValueOf:
-    """A value of the column with a role, declared with an option's type: ``Annotated[str,
-    ValueOf("group")]``.
-    """
+    """A value of the column with a role, as declared by ``Annotated[str, ValueOf("group")]``."""
 
     role: str
 
@@ -48,9 +46,7 @@ class NameOfColumn:
 
 
 class ReadInside:
-    """Declared with an option's type if the function itself reads the option, and has more to say
-    of a wrong value.
-    """
+    """Declared with the type of an option that the function itself reads, to say more of errors."""
 
 
 Column: TypeAlias = Annotated[str, NameOfColumn]
@@ -62,8 +58,7 @@ ColumnNames: TypeAlias = Sequence[Column] | Column
 
 @dataclass(frozen=True)
 class Alternative:
-    """One alternative of a kind: its name in errors, the function that reads a value, and the word
-    if it is one.
+    """One alternative of a kind: its name in errors, its reader, and the word if it is one.
 
     `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of
     another kind. Only options of verbs and functions take one that is not `of_metrics`.
@@ -89,8 +84,9 @@ class Kind:
         raise TypeError
 
     def check(self, name: str, given: object, of: str | None = None) -> Any:
-        """The value of the option `name`, of the metric `of`, as formulas take it; refused if no
-        alternative accepts it.
+        """The value of the option `name`, of the metric `of`, as formulas take it.
+
+        Refused if no alternative accepts it.
         """
         try:
             return self.read(given)

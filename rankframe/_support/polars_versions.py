@@ -50,8 +50,9 @@ Exploded = TypeVar("Exploded", pl.DataFrame, pl.LazyFrame, pl.Expr, pl.Series)
 
 
 class Source(Protocol):
-    """Yields the frames of a node of a plan: its columns, and the rows that a predicate and a
-    number leave.
+    """Yields the frames of a node of a plan.
+
+    It gives the columns, and the rows that a predicate and a number leave.
     """
 
     def __call__(

@@ -57,10 +57,8 @@ class Listed(NamedTuple):
 
     Attributes
     ----------
-    severity
-        ``error`` or ``note``.
     problem
-        Its name.
+        Its name, which says how severe it is.
     rows
         Its places under `carried` names, their number of `rows`, and figures; ``problem`` and
         ``advice`` if they are columns, too.
@@ -68,7 +66,6 @@ class Listed(NamedTuple):
         The advice; figures in braces are filled in.
     """
 
-    severity: str
     problem: str
     rows: pl.LazyFrame
     sentence: Text = ""
@@ -77,7 +74,7 @@ class Listed(NamedTuple):
         """The rows of the result, with the advice in a front's spelling."""
         sentence = worded(self.sentence, spelling)
         texts = {
-            "severity": pl.lit(self.severity),
+            "severity": pl.lit("error" if self.problem in ERRORS else "note"),
             "problem": pl.lit(self.problem),
             "advice": _with_figures(sentence),
         }
@@ -130,13 +127,17 @@ NOTES = (
 """The notes on rows and queries."""
 
 
-OTHERS = (
-    "table", "types differ", "no labels", "no common query", "repeated judgment",
-    "document without score", "ids alike", "documents not named", "no retrieved document judged",
-)  # fmt: skip
-OF_NOTES = [note.problem for note in NOTES]
-OF_TABLES = [finding.name for finding in FINDINGS]
-PROBLEMS = tuple(sorted({*OTHERS, *TEXTS, *OF_NOTES, *OF_TABLES}))
+ERRORS = frozenset(
+    {*TEXTS, "table", "types differ", "no labels", "no common query", "repeated judgment"}
+)
+"""The names of the problems without whose repair there is no number; the others are notes."""
+
+OF_COLUMNS = ("documents not named", "document without score", "ids alike")
+"""The names of notes on what columns, or a run and its judgments, seem to hold."""
+
+PROBLEMS = tuple(
+    sorted({*ERRORS, *OF_COLUMNS, *(x.problem for x in NOTES), *(x.name for x in FINDINGS)})
+)
 """The names of all problems."""
 
 
@@ -198,7 +199,7 @@ def _findings(
     except RankframeError as error:
         ids = (*setup.roles.query, setup.roles.doc_name)
         there = [name for name in ids if name is not None and name in schema]
-        yield Listed("error", "table", _nowhere(schema, there), error.parts)
+        yield Listed("table", _nowhere(schema, there), error.parts)
         return
     setup = table.setup
     if setup.roles.subtopic is not None:
@@ -214,7 +215,7 @@ def _findings(
             require(schema, setup.roles.label, "label")
         except RankframeError as error:
             nowhere = _nowhere(schema, table.key_of_documents)
-            yield Listed("error", "no labels", nowhere, error.parts)
+            yield Listed("no labels", nowhere, error.parts)
     yield from _notes(frame, table, has_label=has_label)
     columns: Sequence[list[str]] = (["score"], ["label"])
     if not has_label:
@@ -231,7 +232,7 @@ def _on_subtopics(
     setup = table.setup
     for fault in row_faults(table):
         places = _places(frame.filter(fault.rows), table.key_of_documents)
-        yield Listed("error", fault.kind, places, TEXTS[fault.kind](setup))
+        yield Listed(fault.kind, places, TEXTS[fault.kind](setup))
     docs = documents(frame, table, ordered=True, check=False)
     of_docs = setup.changed(subtopic=None, subtopic_weight=None)
     for finding in _findings(docs, of_docs, qrels):
@@ -251,9 +252,9 @@ def _faults(frame: pl.LazyFrame, table: Columns, *, has_label: bool) -> Iterator
         if kind == "repeated document":
             has_id = pl.col(str(setup.roles.doc_name)).is_not_null()
             places = _places(rows.filter(~has_id), where)
-            yield Listed("error", WITHOUT_ID, places, TEXTS[WITHOUT_ID](setup))
+            yield Listed(WITHOUT_ID, places, TEXTS[WITHOUT_ID](setup))
             rows = rows.filter(has_id)
-        yield Listed("error", kind, _places(rows, where), TEXTS[kind](setup))
+        yield Listed(kind, _places(rows, where), TEXTS[kind](setup))
 
 
 def _on_names_of_documents(table: Columns) -> Iterator[Listed]:
@@ -265,7 +266,7 @@ def _on_names_of_documents(table: Columns) -> Iterator[Listed]:
     says = f"column {usual[0]!r} seems to name documents; say "
     otherwise = ", otherwise ties keep the order of the rows and repeated documents are not seen"
     nowhere = _nowhere(table.schema, roles.query)
-    yield Listed("note", "documents not named", nowhere, (says, on(doc=usual[0]), otherwise))
+    yield Listed("documents not named", nowhere, (says, on(doc=usual[0]), otherwise))
 
 
 def _notes(frame: pl.LazyFrame, table: Columns, *, has_label: bool) -> Iterator[Listed]:
@@ -280,7 +281,7 @@ def _notes(frame: pl.LazyFrame, table: Columns, *, has_label: bool) -> Iterator[
             flag = flag.over(query)
             where = query
         places = _places(_flagged(frame, flag), where)
-        yield Listed("note", note.problem, places, note.says(table.setup))
+        yield Listed(note.problem, places, note.says(table.setup))
 
 
 @dataclass(frozen=True)
@@ -331,7 +332,7 @@ class NotesOnTable:
             parts.append(json.loads(text))
         runs = [(name, together(parts)) for name, parts in parts_of_run.items()]
         notes = self._notes(runs, spelling)
-        return Listed("note", "", notes.lazy()).listed(spelling)
+        return Listed("", notes.lazy()).listed(spelling)
 
     def _notes(
         self, runs: Sequence[tuple[Run, Mapping[str, Any]]], spelling: Spelling
@@ -360,7 +361,7 @@ class NotesOnTable:
         rows = rows.map_batches(
             work, predicate_pushdown=False, projection_pushdown=False, schema=self._schema
         )
-        return Listed("note", "", rows)
+        return Listed("", rows)
 
     def _runs(self, rows: pl.DataFrame) -> list[tuple[Run, pl.DataFrame]]:
         """The rows of each run by its name; of a table without runs, all."""
@@ -448,26 +449,26 @@ def _against(
         tables = tables.labelled()
     except RankframeError as error:
         there = [name for name in query if name in schema]
-        yield Listed("error", "no labels", _nowhere(schema, there), error.parts)
+        yield Listed("no labels", _nowhere(schema, there), error.parts)
     if not tables.query:
         require(others, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in others and name in schema]
     if differ := tables.types_differ(keys):
-        yield Listed("error", "types differ", _nowhere(schema, query), differ)
+        yield Listed("types differ", _nowhere(schema, query), differ)
         return
     yield from _on_queries(tables)
     if setup.roles.score in schema:
         without = frame.filter(pl.col(setup.roles.score).is_null())
         place = [*query, *keys[len(tables.query) :]]
         says = "the row has a document and no score, so it counts as not retrieved"
-        yield Listed("note", "document without score", _places(without, place), says)
+        yield Listed("document without score", _places(without, place), says)
     for name in keys:
         if schema[name] == pl.String:
             says = (
                 f"the judgments write the id of {name!r} in other letters, so it does not match; "
                 "write ids alike in both tables"
             )
-            yield Listed("note", "ids alike", tables.alike(name), says)
+            yield Listed("ids alike", tables.alike(name), says)
     if keys != tables.query:
         yield from _on_judged_documents(tables)
     label = setup.roles.label
@@ -486,17 +487,17 @@ def _on_queries(tables: Tables) -> Iterator[Listed]:
     n_rows = tables.run.select(pl.len().alias("rows"))
     no_common = tables.no_common_query("drop").places
     rows = n_rows.join(no_common, how="cross")
-    yield Listed("error", "no common query", rows, NO_COMMON_QUERY)
+    yield Listed("no common query", rows, NO_COMMON_QUERY)
     unjudged = _places(tables.of_judged_queries().run_only, query)
     unjudged = unjudged.with_columns(pl.len().alias("unjudged queries"))
     says = "nobody judged the query (unjudged queries of the run: {unjudged queries}); "
     so = Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with ")
     advice = (says, so, option(run_only="keep"))
-    yield Listed("note", "query without judgments", unjudged, advice)
+    yield Listed("query without judgments", unjudged, advice)
     missed = _places(tables.judged_only, query)
     so = Code("judge counts it, or leaves it out with ", command="it counts, or is left out with ")
     advice = ("the run has nothing for the query; ", so, option(judged_only="drop"))
-    yield Listed("note", "nothing retrieved", missed, advice)
+    yield Listed("nothing retrieved", missed, advice)
 
 
 def _on_judged_documents(tables: Tables) -> Iterator[Listed]:
@@ -508,13 +509,13 @@ def _on_judged_documents(tables: Tables) -> Iterator[Listed]:
     repeated = qrels.join(
         repeat.places, on=key, how="semi", nulls_equal=True, maintain_order="left"
     )
-    yield Listed("error", "repeated judgment", _places(repeated, tables.keys), repeat.message)
+    yield Listed("repeated judgment", _places(repeated, tables.keys), repeat.message)
     common = frame.join(qrels, on=tables.query, how="semi", nulls_equal=True)
     n_common = common.select(pl.len().alias("rows"))
     n_matched = tables.matched.select(pl.len().alias("#matched"))
     rows = n_common.join(n_matched, how="cross")
     rows = rows.filter(pl.col("rows") > 0, pl.col("#matched") == 0)
-    yield Listed("note", "no retrieved document judged", rows, UNMATCHED)
+    yield Listed("no retrieved document judged", rows, UNMATCHED)
 
 
 def _flagged(frame: pl.LazyFrame, flag: pl.Expr) -> pl.LazyFrame:

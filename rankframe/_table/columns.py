@@ -342,11 +342,14 @@ class Columns:
         if label:
             for kind, (name, rows) in unfit_weights(setup, self.label).items():
                 faults.append(Fault(kind, name, rows, setup))
+        refuses_ties = setup.policies.tie_rule.refuses
+        if not setup.takes_ranks and not refuses_ties:
+            return faults
         is_tied = score.is_duplicated() & score.is_not_null()
         if self.given_rank is not None:
             faults.append(Fault("no rank", of_score, ~is_rank(self.given_rank), setup))
             faults.append(Fault("shared rank", of_score, is_tied, setup, repeated=score))
-        if setup.policies.tie_rule.refuses:
+        if refuses_ties:
             faults.append(Fault("forbidden tie", of_score, is_tied, setup, repeated=score))
         return faults
 

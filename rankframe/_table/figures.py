@@ -427,8 +427,8 @@ def _finite_limits(labels: NDArray[np.float64]) -> tuple[float, float]:
 
 def means(figures: Mapping[str, Any]) -> dict[str, float]:
     """The mean AUC of the queries by the score and by the order shown, with standard errors."""
-    mean, error = _mean_and_error(*(figures[name] for name in OF_AUC))
-    shown_mean, shown_error = _mean_and_error(*(figures[f"shown {name}"] for name in OF_AUC))
+    mean, error = _mean_and_error(*[figures[name] for name in OF_AUC])
+    shown_mean, shown_error = _mean_and_error(*[figures[f"shown {name}"] for name in OF_AUC])
     return {
         "mean": mean,
         "standard error": error,

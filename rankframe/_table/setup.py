@@ -72,12 +72,12 @@ class Roles:
     @property
     def properties(self) -> dict[str, str]:
         """The columns of properties of documents, which `items` may hold, with their roles."""
-        return {name: role for role, row in ROLES.items() if row.of_items for name in self.of(role)}
+        return {name: role for name, role in self.named if ROLES[role].of_items}
 
     @property
     def lists(self) -> set[str]:
         """The columns that may hold lists."""
-        return {name for role, row in ROLES.items() if row.lists for name in self.of(role)}
+        return {name for name, role in self.named if ROLES[role].lists}
 
     def __post_init__(self) -> None:
         for role, row in ROLES.items():
@@ -86,11 +86,12 @@ class Roles:
                 continue
             column = _names(given, role) if row.several else _name(given, role)
             object.__setattr__(self, role, column)
-        roles = [role for role, row in ROLES.items() if row.identifies]
-        ids = [name for role in roles for name in self.of(role)]
-        named = [*ids, self.score, self.label]
+        ids: list[str] = []
+        for role, row in ROLES.items():
+            if row.identifies:
+                ids += self.of(role)
         for name in ids:
-            if named.count(name) > 1:
+            if [*ids, self.score, self.label].count(name) > 1:
                 raise InvalidOption(
                     f"column {name!r} is named for two roles; each role needs a column of its own"
                 )
