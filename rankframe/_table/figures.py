@@ -37,7 +37,7 @@ ABOVE = 1 + 1e-9
 
 NO_TIES = {
     "tied": 0,
-    "apart": 0,
+    "tied with other labels": 0,
     "the value": math.nan,
     "of the value": 0,
     "queries of the value": 0,
@@ -191,7 +191,7 @@ class Figures(dict[str, Any]):
             "judged": n_judged,
             "both": n_both,
             "relevant": np.count_nonzero(labels >= self.threshold),
-            "between": n_positive - np.count_nonzero(labels >= 1),
+            "between 0 and 1": n_positive - np.count_nonzero(labels >= 1),
             "positive": n_positive,
             "least label": least,
             "most label": most,
@@ -294,7 +294,7 @@ class Figures(dict[str, Any]):
         value = self.score[int(example)]
         return {
             "tied": int(n_docs.sum()),
-            "apart": int(size[differ].sum()),
+            "tied with other labels": int(size[differ].sum()),
             "the value": math.nan if isinstance(value, bool) else value,
             "of the value": int(n_docs[has_value].sum()),
             "queries of the value": int(np.count_nonzero(has_value)),
@@ -314,11 +314,11 @@ class Figures(dict[str, Any]):
         has_judged = unjudged < lengths
         longest = lengths.max(initial=0)
         return {
-            "hopeless": len(first) - np.count_nonzero(has_relevant),
+            "lists without relevant": len(first) - np.count_nonzero(has_relevant),
             "longest": np.count_nonzero(lengths == longest),
-            "with judged": np.count_nonzero(has_judged),
-            "beside judged": int(unjudged[has_judged].sum()),
-            "of judged": int(lengths[has_judged].sum()),
+            "judged lists": np.count_nonzero(has_judged),
+            "unjudged of judged lists": int(unjudged[has_judged].sum()),
+            "docs of judged lists": int(lengths[has_judged].sum()),
         }
 
     def _of_ranks(self) -> dict[str, Any]:
@@ -513,13 +513,16 @@ def usual_runs(names: Sequence[str], setup: Setup) -> list[str]:
 
 TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     (
-        "rows", "labelled", "judged", "both", "relevant", "between", "positive",
+        "rows", "labelled", "judged", "both", "relevant", "between 0 and 1", "positive",
         "least label", "most label",
     ): Figures._of_rows,
     ("retrieved", "least score", "most score"): Figures._of_scores,
     ("queries", "retrieving", "several", *OF_AUC): Figures._of_queries,
     tuple(NO_TIES): Figures._of_ties,
-    ("hopeless", "longest", "with judged", "beside judged", "of judged"): Figures._of_judgments,
+    (
+        "lists without relevant", "longest", "judged lists", "unjudged of judged lists",
+        "docs of judged lists",
+    ): Figures._of_judgments,
     ("ranks", "gaps"): Figures._of_ranks,
     ("most exact rank", *(f"shown {name}" for name in OF_AUC)): Figures._of_shown,
     ("seen", "seen relevant"): Figures._of_past,

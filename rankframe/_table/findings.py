@@ -200,7 +200,7 @@ def _both_ways(x: Reading, _: FiguresByName) -> tuple[Reading, Reading]:
 def _decided_by_chance(setup: Setup, figures: FiguresByName) -> bool:
     """Whether scores are equal, and a rule that nobody named decides by ids or the rows' order."""
     n_retrieved = figures["retrieved"]
-    n_tied = figures["apart"]
+    n_tied = figures["tied with other labels"]
     if not n_tied or n_tied < A_TENTH * n_retrieved:
         return False
     if n_retrieved < ENOUGH or figures["retrieving"] < ENOUGH_QUERIES:
@@ -248,7 +248,7 @@ def _by_id_or_row(rule: TieRule) -> bool:
 
 
 def _of_ties(setup: Setup, figures: FiguresByName) -> tuple[Text, ...]:
-    share = _share(figures["apart"], figures["retrieved"])
+    share = _share(figures["tied with other labels"], figures["retrieved"])
     tied = f"{share} of documents are tied with one of another label"
     advice: tuple[Text, ...] = "; the mean over all orders is that of ", on(ties="expected")
     if setup.policies.depth is not None:  # which cuts off some orders
@@ -269,7 +269,7 @@ def _threshold_leaves_out(setup: Setup, figures: FiguresByName) -> bool:
     """Whether most labels above 0 are below 1, a threshold that nobody named, and 1/2 would do."""
     if setup.policies.relevant != 1 or "relevant" in setup.given:
         return False
-    most_are = figures["between"] * 2 > figures["positive"]
+    most_are = figures["between 0 and 1"] * 2 > figures["positive"]
     return bool(most_are and figures["most label"] >= 0.5)
 
 
@@ -318,9 +318,9 @@ def _missed_are_lost(setup: Setup, figures: FiguresByName) -> bool:
     n_relevant = figures["relevant"]
     if n_rows < ENOUGH or n_relevant == 0 or figures["retrieved"] < n_rows:
         return False
-    if figures["with judged"] < ENOUGH_QUERIES or _is_filled(setup, figures):
+    if figures["judged lists"] < ENOUGH_QUERIES or _is_filled(setup, figures):
         return False
-    if figures["beside judged"] < A_TENTH * figures["of judged"]:
+    if figures["unjudged of judged lists"] < A_TENTH * figures["docs of judged lists"]:
         return False
     if setup.roles.stratum is not None or setup.roles.inclusion is not None:
         return False  # labels are a sample
@@ -329,8 +329,17 @@ def _missed_are_lost(setup: Setup, figures: FiguresByName) -> bool:
     n_queries = figures["queries"]
     of_a_run = figures["longest"] * 2 > n_queries
     # of judgments that list only what is relevant, a join loses all of some queries
-    loses_queries = figures["hopeless"] >= A_TENTH * n_queries
+    loses_queries = figures["lists without relevant"] >= A_TENTH * n_queries
     return bool(of_a_run and (figures["judged"] > n_relevant or loses_queries))
+
+
+def _of_a_join(_: Setup, figures: FiguresByName) -> tuple[Text, ...]:
+    share = _share(figures["unjudged of judged lists"], figures["docs of judged lists"])
+    says = (
+        f"{share} of labels are null and no row lacks a score, as after a left join or a later "
+        "cut: recall is 1 by construction; cut the run first, and join by "
+    )
+    return says, judge()
 
 
 def _with_missed(x: Reading, figures: FiguresByName) -> tuple[Reading, Reading]:
@@ -402,7 +411,7 @@ def _clicks_as_shown(setup: Setup, figures: FiguresByName) -> bool:
         return False
     limits = (figures["least label"], figures["most label"])
     shown = figures["most exact rank"]
-    if figures["between"] or limits != (0, 1) or shown == "":
+    if figures["between 0 and 1"] or limits != (0, 1) or shown == "":
         return False
     if shown == setup.roles.score and not _called_clicks(setup):
         return False  # as good ranks with judgments are
@@ -538,7 +547,7 @@ FINDINGS = (
         differs=_without_filled, by=A_DIFFERENCE,
     ),
     Finding(
-        "tied scores", "apart",
+        "tied scores", "tied with other labels",
         lambda x, figures: _decided_by_chance(x, figures) and not _is_filled(x, figures), _of_ties,
         differs=_best_and_worst, by=A_DIFFERENCE,
     ),
@@ -562,7 +571,7 @@ FINDINGS = (
     ),
     Finding("every row relevant", "rows", _all_relevant, _of_every_row, differs=_of_grades),
     Finding(
-        "labels between 0 and 1", "between", _threshold_leaves_out,
+        "labels between 0 and 1", "between 0 and 1", _threshold_leaves_out,
         lambda x, _: (
             "labels between 0 and 1 are not relevant under ",
             option(relevant=x.policies.relevant), SAY_LEAST, on(relevant=0.5),
@@ -575,13 +584,7 @@ FINDINGS = (
         lambda *_: (UNMATCHED,), warns=None,  # `judge` warns
     ),
     Finding(
-        "missed documents lost", "rows", _missed_are_lost,
-        lambda _, figures: (
-            f"{_share(figures['beside judged'], figures['of judged'])} of labels are null and no "
-            "row lacks a score, as after a left join or a later cut: recall is 1 by construction; "
-            "cut the run first, and join by ",
-            judge(),
-        ),
+        "missed documents lost", "rows", _missed_are_lost, _of_a_join,
         # where nothing was missed, as of judgments of this run alone, a join by rankframe or the
         # policy says so
         warns=lambda x, _: (
