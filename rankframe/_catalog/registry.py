@@ -7,13 +7,24 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
 
 import polars as pl
 
-from .._support.methods import called_by_users
+from .._support.methods import called_by_users, with_short_traceback
 from .._support.option_kinds import ANY_OPTION, CUTOFF, Kind, annotation_of, kind_of, role_of
 from .._support.option_values import Range
 from ..errors import InvalidOption, UnknownMetric, near_words, shown
@@ -23,6 +34,7 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
+P = ParamSpec("P")
 T = TypeVar("T")
 Bounds: TypeAlias = tuple[float | None, float | None]
 MeanOf: TypeAlias = Literal["mean", "sum", "geometric mean"]
@@ -259,9 +271,30 @@ class Metric:
         return None
 
 
-@overload
-def metric(formula: F, /) -> F: ...
-@overload
+class Declaring(Protocol[P]):
+    """A decorator that declares a formula, with options in brackets or without brackets."""
+
+    @overload  # no alias is a function
+    def __call__(self, formula: F, /) -> F: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, *aliases: P.args, **options: P.kwargs) -> Callable[[F], F]: ...
+
+
+def also_without_brackets(declare: Callable[P, Any]) -> Declaring[P]:
+    """Let users call a function that makes a decorator, and use it as one of a formula."""
+    make: Callable[..., Any] = called_by_users(declare)
+
+    @with_short_traceback
+    @wraps(make)
+    def declaring(*aliases: Any, **options: Any) -> Any:
+        if len(aliases) == 1 and callable(aliases[0]):
+            return make(**options)(aliases[0])
+        return make(*aliases, **options)
+
+    return cast("Declaring[P]", declaring)
+
+
+@also_without_brackets
 def metric(
     *aliases: str,
     text: str | None = None,
@@ -280,27 +313,7 @@ def metric(
     labels: bool | Callable[..., bool] = True,
     needs: tuple[str, ...] = (),
     from_clicks: FromClicks | Callable[..., FromClicks] = None,
-) -> Callable[[F], F]: ...
-@called_by_users
-def metric(
-    *aliases: Any,
-    text: str | None = None,
-    display: str | None = None,
-    bounds: Bounds = (0, None),
-    beyond: tuple[str, ...] = (),
-    dot: str | None = None,
-    spellings: Mapping[str, Mapping[str, object]] | None = None,
-    summary: MeanOf = "mean",
-    dtype: PolarsDataType | None = None,
-    higher_is_better: bool | Callable[..., bool] = True,
-    adds_up: bool = True,
-    judging: Judging | Callable[..., Judging] = None,
-    over: Over = "documents",
-    gains_only: bool | Callable[..., bool] = False,
-    labels: bool | Callable[..., bool] = True,
-    needs: tuple[str, ...] = (),
-    from_clicks: FromClicks | Callable[..., FromClicks] = None,
-) -> Any:
+) -> Callable[[F], F]:
     """Declare a function from one query's ranking to one expression as a metric.
 
     The function itself is unchanged.
@@ -397,9 +410,7 @@ def metric(
     return _declare(METRICS, "metric", aliases, text, options)
 
 
-@overload
-def catalog_metric(formula: F, /) -> F: ...
-@overload
+@also_without_brackets
 def catalog_metric(
     *aliases: str,
     display: str | None = None,
@@ -407,16 +418,7 @@ def catalog_metric(
     higher_is_better: bool = True,
     spellings: Mapping[str, Mapping[str, object]] | None = None,
     labels: bool | Callable[..., bool] = False,
-) -> Callable[[F], F]: ...
-@called_by_users
-def catalog_metric(
-    *aliases: Any,
-    display: str | None = None,
-    bounds: Bounds = (0, None),
-    higher_is_better: bool = True,
-    spellings: Mapping[str, Mapping[str, object]] | None = None,
-    labels: bool | Callable[..., bool] = False,
-) -> Any:
+) -> Callable[[F], F]:
     """Declare a function from the exposure of items to one number as a metric of the whole table.
 
     ``df.rank.items.catalog`` and ``df.rank.items.compare`` then take its text, with cutoff and
@@ -467,14 +469,12 @@ def catalog_metric(
 def _declare(
     among: Registry[Metric],
     decorator: str,
-    aliases: tuple[Any, ...],
+    aliases: tuple[str, ...],
     text: str | None,
     options: Mapping[str, Any],
-) -> Any:
-    """The decorator that puts a function into a list; or the function, if given alone."""
-    alone = len(aliases) == 1 and callable(aliases[0])
-    others = () if alone else aliases
-    for name in (*others, options["display"] or ""):
+) -> Callable[[F], F]:
+    """The decorator that puts a function into a list."""
+    for name in (*aliases, options["display"] or ""):
         if not isinstance(name, str):
             raise InvalidOption(
                 f"{shown(name)} is no name of a metric; write text, as @rf.{decorator}('top')"
@@ -484,7 +484,7 @@ def _declare(
     def register(formula: Any) -> Any:
         if not inspect.isfunction(formula):
             raise InvalidOption(f"{shown(formula)} is no function; write @rf.{decorator} above one")
-        names = (text or formula.__name__, formula.__name__, *others)
+        names = (text or formula.__name__, formula.__name__, *aliases)
         name, *more_names = dict.fromkeys(names)
         entry = Metric(name, formula, tuple(more_names), **options)
         spellings = {**entry.spellings, **spellings_of(name, entry.parameters)}
@@ -493,7 +493,7 @@ def _declare(
         among.put(name, entry)
         return formula
 
-    return register(aliases[0]) if alone else register
+    return cast("Callable[[F], F]", register)
 
 
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
