@@ -16,7 +16,7 @@ else:
             import numpy
 
             value = getattr(numpy, name)
-            setattr(self, name, value)
+            vars(self)[name] = value
             return value
 
     np = NumPy()
