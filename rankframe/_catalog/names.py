@@ -137,12 +137,12 @@ ROWS: Sequence[tuple[str, str, str, Settings]] = [
 
 def spellings_of(metric: str, parameters: Collection[str]) -> dict[str, Settings]:
     """The names of a metric in tools, with the options that each implies."""
-    spellings = {}
-    options_of_metric = {*parameters} - {"k"}
+    found = {}
     for tool, name, ours, options in ROWS:
+        convention = CONVENTIONS.get(tool.lower().replace("-", "_"))
         if ours == metric:
-            convention = CONVENTIONS.get(tool.lower().replace("-", "_"))
             theirs = {} if convention is None else convention.metrics.get(metric, {})
-            usual = {x: value for x, value in theirs.items() if x in options_of_metric}
-            spellings[name] = options or usual
-    return spellings
+            found[name] = options or {
+                x: y for x, y in theirs.items() if x in parameters and x != "k"
+            }
+    return found

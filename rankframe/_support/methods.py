@@ -52,10 +52,8 @@ class Lifted:
     """A function as a method: the function itself on the class, a `Method` on an object."""
 
     def __init__(self, function: Callable[..., object], returns: object) -> None:
-        self.function = function
-        self.returns = returns
-        self.__wrapped__ = function  # doctest finds the examples
-        self.__doc__ = function.__doc__
+        self.function, self.returns = function, returns
+        self.__wrapped__, self.__doc__ = function, function.__doc__  # doctest finds the examples
         self.__module__ = function.__module__
 
     def __get__(self, ranker: Owner | None, owner: type | None = None) -> object:

@@ -425,16 +425,16 @@ def _finite_limits(labels: NDArray[np.float64]) -> tuple[float, float]:
     return float(labels.min()), float(largest)
 
 
-def means(figures: Mapping[str, Any]) -> dict[str, float]:
-    """The mean AUC of the queries by the score and by the order shown, with standard errors."""
+def mean_by_score(figures: Mapping[str, Any]) -> dict[str, float]:
+    """The mean AUC of the queries by the score, with its standard error."""
     mean, error = _mean_and_error(*[figures[name] for name in OF_AUC])
-    shown_mean, shown_error = _mean_and_error(*[figures[f"shown {name}"] for name in OF_AUC])
-    return {
-        "mean": mean,
-        "standard error": error,
-        "shown mean": shown_mean,
-        "shown standard error": shown_error,
-    }
+    return {"mean": mean, "standard error": error}
+
+
+def mean_by_order_shown(figures: Mapping[str, Any]) -> dict[str, float]:
+    """The mean AUC of the queries by the order shown, with its standard error."""
+    mean, error = _mean_and_error(*[figures[f"shown {name}"] for name in OF_AUC])
+    return {"shown mean": mean, "shown standard error": error}
 
 
 def _mean_and_error(n: int, total: float, squares: float, variance: float) -> tuple[float, float]:
@@ -529,7 +529,8 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     tuple(NO_RUNS): Figures._of_stacked,
     ("docs", "alike"): Figures._of_documents,
     ("category separator", "subtopic separator"): Figures._of_texts,
-    ("mean", "standard error", "shown mean", "shown standard error"): means,
+    ("mean", "standard error"): mean_by_score,
+    ("shown mean", "shown standard error"): mean_by_order_shown,
 }  # fmt: skip
 """The figures that are computed together."""
 
@@ -542,7 +543,7 @@ def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     for name in COMPUTED_BY:
         known = [part[name] for part in parts if part[name] == part[name]]
         figures[name] = _of_parts(name, known) if known else math.nan
-    return figures | means(figures)
+    return figures | mean_by_score(figures) | mean_by_order_shown(figures)
 
 
 def _of_parts(name: str, values: Sequence[Any]) -> Any:

@@ -298,9 +298,12 @@ class Setup:
         """The setup with other roles, policies or settings of `Running`."""
         parts: dict[str, Any] = {}
         for part, names in PARTS.items():
-            fields_of_part = {name: values.pop(name) for name in names if name in values}
-            if fields_of_part:
-                parts[part] = replace(getattr(self, part), **fields_of_part)
+            now = getattr(self, part)
+            new = {name: values.pop(name) for name in names if name in values}
+            if any(getattr(now, name) is not value for name, value in new.items()):
+                parts[part] = replace(now, **new)
+        if not parts and not values:
+            return self
         return replace(self, **parts, **values)
 
     def of_table(self, names: Container[str]) -> Setup:

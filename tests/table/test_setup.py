@@ -180,7 +180,7 @@ def with_new_policy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     shutil.copytree(PACKAGE, folder / "rankframe", ignore=shutil.ignore_patterns("__pycache__"))
     added = {
         "_table/policies.py": (r"\n    scores: Annotated\[.*\n", FIELD),
-        "_words/ranking.py": (r"\n        self\.threshold\b.*relevant\n", ACTS),
+        "_words/ranking.py": (r"\n        self\.threshold = .*\n", ACTS),
     }
     for path, (after, lines) in added.items():
         file = folder / "rankframe" / path
