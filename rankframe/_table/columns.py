@@ -371,8 +371,10 @@ def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
     """Refuse columns of ids that Polars cannot compare."""
     for name in names:
         if schema[name] == pl.Object:
-            texts = f"pl.Series({name!r}, [str(x) for x in df[{name!r}]])"
-            code = Code(f"df.with_columns({texts})", phrase=", as in {}")
+            code = Code(
+                f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))",
+                phrase=", as in {}",
+            )
             says = (
                 f"column {name!r} holds Python objects, which cannot be sorted or grouped; make "
                 "text of them"
