@@ -137,9 +137,13 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
         "the value": math.nan if isinstance(value, bool) else value,
         "of the value": most,
         "queries of the value": sum(value in groups for groups in ties),
-        "lists without relevant": sum(not any(x is not None and x >= relevant for x in labels) for labels in labels_of_lists),
+        "lists without relevant": sum(
+            not any(x is not None and x >= relevant for x in labels) for labels in labels_of_lists
+        ),
         "longest": [len(x) for x in lists].count(max(map(len, lists), default=0)),
-        "unjudged of judged lists": sum(labels.count(None) for labels in labels_of_lists if any(x is not None for x in labels)),
+        "unjudged of judged lists": sum(
+            labels.count(None) for labels in labels_of_lists if any(x is not None for x in labels)
+        ),
         "ordered": len(aucs),
         "mean": statistics.fmean(aucs) if aucs else math.nan,
         "standard error": math.sqrt(max(spread, chance)) / len(aucs) if aucs else 0,
