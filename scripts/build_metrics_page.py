@@ -366,9 +366,7 @@ def section(metric: Metric) -> str:
     """One metric."""
     what, parts = sections(metric.doc)
     needs = [name for name in metric.needs if name in IN_CALLS]  # every table has scores
-    what = re.sub(
-        r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE
-    )
+    what = re.sub(r"^\.\. math:: (.*(?:\n +.*)*)", in_dollars, what, flags=re.MULTILINE)
     rows = [
         ("Method", method(metric)),
         ("In plots", metric.display or metric.name),
@@ -391,6 +389,11 @@ def section(metric: Metric) -> str:
         re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest)
     )
     return f"## {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
+
+
+def in_dollars(found: re.Match[str]) -> str:
+    """A formula of a docstring, which may take several lines, as MyST writes it."""
+    return f"$$\n{' '.join(found[1].split())}\n$$"
 
 
 def method(metric: Metric) -> str:

@@ -72,12 +72,9 @@ class Call:
 
     @property
     def display(self) -> str:
-        """The text with the metric's name as people write it, as ``nDCG@10``, for pictures and
-        pages.
-        """
-        return self._written(
-            self.metric.name if self.metric.display is None else self.metric.display
-        )
+        """The text with the metric's name as people write it, as ``nDCG@10``."""
+        name = self.metric.display
+        return self._written(self.metric.name if name is None else name)
 
     def _written(self, name: str) -> str:
         options = dict(self.options)
@@ -90,8 +87,10 @@ class Call:
             name += f":{_literal(column)}"
         if self.relevant is not None:
             options["relevant"] = self.relevant
-        inside = ",".join(f"{option}={_literal(value)}" for option, value in options.items())
-        return name + (f"({inside})" if inside else "") + at
+        if options:
+            inside = ",".join(f"{option}={_literal(value)}" for option, value in options.items())
+            name += f"({inside})"
+        return name + at
 
     @property
     def cutoff(self) -> bool:
@@ -104,27 +103,28 @@ class Call:
         if self.column is not None:
             bounds: Bounds = self.arguments.get("bounds", self.metric.bounds)
             return bounds
-        given = {text for name, value in self.options for text in (name, f"{name}={value}")}
-        least, most = self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
+        for name, value in self.options:
+            if name in self.metric.beyond or f"{name}={value}" in self.metric.beyond:
+                return None, None
+        least, most = self.metric.bounds
         return least, None if self.weighed == "sum" else most
 
     @property
     def weights(self) -> str:
-        """The column of the queries' weights in a table of their values: of ratios, their
-        divisors.
-        """
+        """The column of the queries' weights in a table of values: of ratios, their divisors."""
         return f"#weight {self.text}" if self.weighed == "ratio" else "#weight"
 
     def under(self, setup: Setup) -> Call:
-        """The call with what weights of documents make of its value; refused if it has no estimate
-        from clicks.
+        """The call with what weights of documents make of its value.
+
+        Refused if it has no estimate from clicks.
         """
-        roles, how = setup.roles, self._declared(self.metric.from_clicks) if self.labels else "same"
-        if roles.propensity is None or how == "same":
-            return (
-                replace(self, weighed="sum") if roles.weight is not None and how == "sum" else self
-            )
-        if how is None:
+        roles = setup.roles
+        estimate = self._declared(self.metric.from_clicks) if self.labels else "same"
+        if roles.propensity is None or estimate == "same":
+            weighs = roles.weight is not None and estimate == "sum"
+            return replace(self, weighed="sum") if weighs else self
+        if estimate is None:
             says = (
                 "it is no sum over documents, or divided by what depends on labels that clicks "
                 "do not show; normalising so"
@@ -134,7 +134,8 @@ class Call:
                 "two systems first"
             )
             raise InvalidOption(f"{given} (Jeunen et al. 2023). Evaluate a sum, as 'dcg@10'")
-        return replace(self, weighed="ratio" if setup.policies.estimate == "snips" else how)
+        as_ratio = setup.policies.estimate == "snips"
+        return replace(self, weighed="ratio" if as_ratio else estimate)
 
     @property
     def of_ranking(self) -> bool:
@@ -147,8 +148,7 @@ class Call:
         return self.metric.over == "pairs"
 
     def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
-        """Run the formula over the kind of ranking that it takes, and apply the policies that set a
-        query's value.
+        """Run the formula over the kind of ranking that it takes, and apply the policies.
 
         A query without labels has no value if the formula reads them.
         """
@@ -160,17 +160,47 @@ class Call:
     def _value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
         """The value under the policy for queries without relevant documents."""
         ranking = copy(ranking)
-        ranking.used = used = Used()
+        ranking.used = Used()
         weighed = self.under(ranking.setup).weighed
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
+        value = self._of_formula(ranking)
+        self._refuse_other_answers(ranking, weighs=weighed is not None)
+        if self.metric.dtype != pl.Float64:
+            return value
+        if not self.is_constant:
+            ranking.refuse_value(undefined(value), f"{self.text} is NaN for a query, {OF_NAN}")
+        value = value.fill_nan(0.0)  # 0 / 0
+        if weighed == "ratio" and isinstance(ranking, Ranking):
+            if self._declared(self.metric.from_clicks) == "sum":
+                value = value / ranking.clicks
+            return pl.when(ranking.clicks > 0).then(value)
+        if not self.labels or no_relevant == "zero":
+            return value
+        has_relevant = ranking.n_relevant > 0
+        if no_relevant == "null":
+            return pl.when(has_relevant).then(value)
+        if self.bounds != (0, 1) or not self.higher_is_better:
+            return value
+        # documents contribute nothing to a 1 set by policy
+        best = None if ranking.answer == "document" else 1.0
+        return pl.when(has_relevant).then(value).otherwise(best)
+
+    def _of_formula(self, ranking: Ranking | Topics) -> pl.Expr:
+        """The value of the formula, refused if the ranking cannot tell it."""
         try:
-            value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
-            if ranking.expected is not None and used.total and not self.metric.adds_up:
+            value = self.metric.formula(ranking, **self.arguments)
+            value = value.cast(self.metric.dtype)
+            if ranking.expected is not None and ranking.used.total and not self.metric.adds_up:
                 # the expectation of a sum is known, but not that of a formula's value
                 raise NoExpectation
         except (NoExpectation, LackingRole) as error:
             raise InvalidOption(f"{self.text}: ", error.parts) from None
+        return value
+
+    def _refuse_other_answers(self, ranking: Ranking | Topics, *, weighs: bool) -> None:
+        """Refuse parts of a value that is no sum, and weights where documents are not weighed."""
+        used = ranking.used
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"
             raise InvalidOption(
@@ -178,40 +208,22 @@ class Call:
                 "use evaluate"
             )
         roles = ranking.setup.roles
-        if not used.weight and (roles.weight is not None or weighed):
+        if not used.weight and (roles.weight is not None or weighs):
             given = WEIGHT if roles.propensity is None else PROPENSITY
             raise InvalidOption(
                 f"{self.text} does not weigh documents; evaluate it separately, without ", given
             )
-        if self.metric.dtype != pl.Float64:
-            return value
-        if not self.is_constant:
-            ranking.refuse_value(undefined(value), f"{self.text} is NaN for a query, {OF_NAN}")
-        value = value.fill_nan(0.0)  # 0 / 0
-        if weighed == "ratio" and isinstance(ranking, Ranking):
-            of_sum = self._declared(self.metric.from_clicks) == "sum"
-            return pl.when(ranking.clicks > 0).then(value / ranking.clicks if of_sum else value)
-        if not self.labels:
-            return value
-        if no_relevant == "null":
-            return pl.when(ranking.n_relevant > 0).then(value)
-        if no_relevant == "one" and self.bounds == (0, 1) and self.higher_is_better:
-            contributed = (
-                ranking.answer == "document"
-            )  # documents contribute nothing to a 1 set by policy
-            return (
-                pl.when(ranking.n_relevant > 0).then(value).otherwise(None if contributed else 1.0)
-            )
-        return value
 
     def with_defaults(self, options: Mapping[str, object]) -> Call:
         """The same call with other values of options that it leaves at their defaults."""
-        call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
-        return replace(call, given=self.given | call.given, weighed=self.weighed)
+        return self._with_options({**options, **self.arguments})
 
     def changed(self, **options: object) -> Call:
         """The same call with other values of options."""
-        call = call_of(self.metric, (), {**self.arguments, **options}, self.relevant)
+        return self._with_options({**self.arguments, **options})
+
+    def _with_options(self, options: Mapping[str, object]) -> Call:
+        call = call_of(self.metric, (), options, self.relevant)
         return replace(call, given=self.given | call.given, weighed=self.weighed)
 
     @property
@@ -235,22 +247,22 @@ class Call:
 
     @cached_property
     def is_constant(self) -> bool:
-        """Whether the formula is the library's own, without functions as options, so that its
-        result may be cached.
+        """Whether the formula is the library's own, and its result may be cached.
+
+        An option that is a function may give another result each time.
         """
-        return self.metric.own and not any(callable(value) for _, value in self.options)
+        has_function = any(callable(value) for _, value in self.options)
+        return self.metric.own and not has_function
 
     def gains_only(self, setup: Setup) -> bool:
-        """Whether documents with label 0, negative or missing add nothing, so that a plan may leave
-        them out.
-        """
-        if not self._declared(self.metric.gains_only):
+        """Whether documents with label 0, negative or missing add nothing to the value."""
+        if not self._declared(self.metric.gains_only) or self.expressions:
             return False
         threshold = setup.policies.relevant if self.relevant is None else self.relevant
-        worth_at_0 = any(
-            isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values()
-        )
-        return threshold > 0 and not worth_at_0 and not self.expressions
+        for value in self.arguments.values():
+            if isinstance(value, Mapping) and value.get(0, 0) > 0:
+                return False
+        return threshold > 0
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -260,8 +272,10 @@ class Call:
     @property
     def expressions(self) -> list[pl.Expr]:
         """The expressions over the table's columns: options, and that of a value."""
-        own = [] if self.column is None else [self.column.x]
-        return own + [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
+        values = list(self.arguments.values())
+        if self.column is not None:
+            values = [self.column.x, *values]
+        return [value for value in values if isinstance(value, pl.Expr)]
 
     @cached_property
     def columns(self) -> list[str]:
@@ -290,15 +304,17 @@ CLICKS = tuple(
         "#squares": lambda r: r.whole(r.weighed(r.weight)),
     }.items()
 )
-"""The number of a query's clicks, and the sums of their weights and of the squares of these, as
-unregistered metrics."""
+"""The number of a query's clicks, the sums of their weights and of the squares of these."""
 
 
 def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, object]) -> list[Call]:
     """The calls for the arguments of a method: one for each cutoff."""
-    first, given = entry.first, {**dict(zip(entry.parameters, args, strict=False)), **options}
+    first = entry.first
+    by_position = dict(zip(entry.parameters, args, strict=False))
+    given = {**by_position, **options}
     cutoffs = None if first is None else given.get(first)
-    if first is None or not isinstance(cutoffs, SEVERAL) or len(given) < len(args) + len(options):
+    given_twice = len(given) < len(args) + len(options)
+    if first is None or not isinstance(cutoffs, SEVERAL) or given_twice:
         return [call_of(entry, tuple(args), options)]
     if not cutoffs:
         raise InvalidOption(f"{entry.name}({first}={cutoffs!r}) names no {first}")
@@ -311,12 +327,12 @@ def call_of(
     options: Mapping[str, object],
     relevant: float | None = None,
 ) -> Call:
-    """Bind arguments to a metric's options; defaults are left out, so that calls of equal meaning
-    compare equal.
+    """Bind arguments to a metric's options.
+
+    Defaults are left out, so that calls of equal meaning compare equal.
     """
-    bound = bind(
-        entry.name, inspect.Signature([*entry.parameters.values()]), args, options, of_on=OPTIONS
-    )
+    signature = inspect.Signature([*entry.parameters.values()])
+    bound = bind(entry.name, signature, args, options, of_on=OPTIONS)
     given = {}
     for name, value in bound.arguments.items():
         default = entry.parameters[name].default
@@ -328,8 +344,8 @@ def call_of(
     if relevant is not None:
         check("relevant", relevant, Label)
         relevant = as_number(relevant)
-    options_given = tuple((n, given[n]) for n in entry.parameters if n in given)
-    return Call(entry, options_given, relevant, frozenset(bound.arguments))
+    in_order = [(name, given[name]) for name in entry.parameters if name in given]
+    return Call(entry, tuple(in_order), relevant, frozenset(bound.arguments))
 
 
 def _freeze(value: object) -> object:
@@ -338,9 +354,12 @@ def _freeze(value: object) -> object:
         return Expression(value)
     if not isinstance(value, Mapping):
         return value
-    if not all(is_number(x) for pair in value.items() for x in pair):
-        raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers")
-    return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
+    pairs = []
+    for key, x in value.items():
+        if not is_number(key) or not is_number(x):
+            raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers")
+        pairs.append((float(key), float(x)))
+    return _Pairs(sorted(pairs))
 
 
 class _Pairs(tuple[tuple[float, float], ...]):
@@ -372,17 +391,18 @@ def _thaw(value: object) -> Any:
 
 
 def _literal(value: object) -> str:
-    """An option's value as text: words bare, whole numbers with all their digits and without a
-    point.
-    """
+    """An option's value as text: words bare, whole numbers with all their digits and no point."""
     if isinstance(value, _Pairs):
-        return "{" + ",".join(f"{_literal(k)}:{_literal(v)}" for k, v in value) + "}"
+        pairs = [f"{_literal(key)}:{_literal(x)}" for key, x in value]
+        return f"{{{','.join(pairs)}}}"
     if isinstance(value, tuple):
-        return "[" + ",".join(map(_literal, value)) + "]"
+        return f"[{','.join(map(_literal, value))}]"
     if isinstance(value, str):
         return value if value.isidentifier() else repr(value)
     if value is None or isinstance(value, int):
         return str(value)
     if not isinstance(value, float):
         return getattr(value, "__name__", repr(value))
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return repr(value)

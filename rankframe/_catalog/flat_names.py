@@ -1,6 +1,4 @@
-"""Names of result columns that SQL takes without quotes, as ``ndcg_at_10`` for ``ndcg@10``, written
-and read.
-"""
+"""Names of result columns that SQL takes without quotes, as ``ndcg_at_10`` for ``ndcg@10``."""
 
 from __future__ import annotations
 
@@ -25,58 +23,62 @@ def flat_name(text: str) -> str:
 
 def flat_names(texts: Iterable[str]) -> dict[str, str]:
     """The flat name of each text; refuse two texts with the same one."""
-    found: dict[str, str] = {}  # by flat name
+    text_by_name: dict[str, str] = {}
     for text in texts:
         name = flat_name(text)
-        if name in found:
-            both = (
-                f" would name two columns {name!r}, those of {found[name]!r} and {text!r}; ask "
-                "for each by itself"
+        if name in text_by_name:
+            says = (
+                f" would name two columns {name!r}, those of {text_by_name[name]!r} and {text!r}; "
+                "ask for each by itself"
             )
-            raise InvalidOption(option(names="flat"), both)
-        found[name] = text
-    return {text: name for name, text in found.items()}
+            raise InvalidOption(option(names="flat"), says)
+        text_by_name[name] = text
+    return {text: name for name, text in text_by_name.items()}
 
 
 def texts_behind(name: str, among: Mapping[str, Metric]) -> Iterator[str]:
-    """The texts with options whose flat name may be `name`; the caller compares the flat name of
-    each.
-    """
+    """The texts with options whose flat name may be `name`; the caller compares each one's."""
     for entry in among.values():
-        if not name.startswith(entry.name.lower()):
+        metric = entry.name.lower()
+        if not name.startswith(metric):
             continue
-        known = [
-            x for x in (*entry.parameters, "relevant") if x not in entry.named_values
-        ]  # a flat name lacks capitals
-        longer = {
-            x: "".join(f"(?!{y.lower()[len(x) + 1 :]}_)" for y in known if y.startswith(f"{x}_"))
-            for x in known
-        }
-        options = "".join(
-            rf"(?:_{option.lower()}_{longer[option]}(?P<{option}>.+?))?" for option in known
-        )
-        found = re.fullmatch(rf"{entry.name.lower()}{options}(?:_at_(?P<_at>[\d_]+?))?_?", name)
-        if found is None:
+        # a flat name lacks the capitals of a column
+        options = [x for x in (*entry.parameters, "relevant") if x not in entry.named_values]
+        pattern = "".join(_pattern(x, options) for x in options)
+        match = re.fullmatch(rf"{metric}{pattern}(?:_at_(?P<_at>[\d_]+?))?_?", name)
+        if match is None:
             continue
-        read = {
-            option: _value(x, entry.kinds.get(option))
-            for option, x in found.groupdict().items()
-            if x is not None
-        }
-        at = f"@{read.pop('_at')}" if "_at" in read else ""
-        yield f"{entry.name}({','.join(f'{option}={value}' for option, value in read.items())}){at}"
+        values = {}
+        for key, flat in match.groupdict().items():
+            if flat is not None:
+                values[key] = _value(flat, entry.kinds.get(key))
+        at = f"@{values.pop('_at')}" if "_at" in values else ""
+        inside = ",".join(f"{key}={value}" for key, value in values.items())
+        yield f"{entry.name}({inside}){at}"
+
+
+def _pattern(option: str, options: Iterable[str]) -> str:
+    """The pattern of an option with its value, where no longer name of an option stands."""
+    longer = ""
+    for other in options:
+        if other.startswith(f"{option}_"):
+            ending = other.lower()[len(option) + 1 :]
+            longer += f"(?!{ending}_)"
+    return rf"(?:_{option.lower()}_{longer}(?P<{option}>.+?))?"
 
 
 def _value(flat: str, kind: Kind | None) -> str:
-    """The value that a flat name holds as `flat`, as it stands in a text: a word, a truth value, or
-    numbers.
+    """The value that a flat name holds, as it stands in a text.
+
+    It is a word, a truth value, or numbers.
     """
-    if word := next((x for x in (kind.words if kind else ()) if flat_name(x) == flat), None):
-        return repr(word)
+    for word in kind.words if kind else ():
+        if flat_name(word) == flat:
+            return repr(word)
     if flat in ("true", "false", "none"):
         return flat.capitalize()
-    if re.fullmatch(
-        r"\d+_to_\d+(_\d+_to_\d+)*", flat
-    ):  # whole numbers only: where a decimal ends is ambiguous
-        return "{" + re.sub(r"(\d+)_to_(\d+)_?", r"\1:\2,", flat) + "}"
+    # whole numbers only: where a decimal ends is ambiguous
+    if re.fullmatch(r"\d+_to_\d+(_\d+_to_\d+)*", flat):
+        pairs = re.sub(r"(\d+)_to_(\d+)_?", r"\1:\2,", flat)
+        return f"{{{pairs}}}"
     return flat.replace("minus_", "-").replace("_", ".")

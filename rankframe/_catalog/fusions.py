@@ -36,6 +36,8 @@ NORMALIZATIONS: Registry[Normalization] = Registry("NORMALIZATIONS", "normalizat
 OPTIONS = {"norm": "normalize", "p": "phi"}
 """ranx' and trectools' names of options."""
 
+NO_BOUNDS = (None, None)
+
 TEXT = re.compile(r"\s*(?P<name>[^\s()]+)\s*(?:\((?P<inside>.*)\))?\s*", re.DOTALL)
 
 
@@ -61,21 +63,19 @@ class Fusion(Metric):
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """The formula's options, then the options that all methods of its kind share."""
-        depth, most = self.depth
-        shared: dict[str, tuple[Any, object]] = {depth: (DepthOfRuns, most)}
+        parameters = {**super().parameters}
+        shared: list[tuple[str, Any, object]] = []
         if self.of == "scores":
-            words = (Alternative(repr(name), normalization_of, name) for name in NORMALIZATIONS)
-            shared = {
-                "normalize": (Annotated[str, Kind((*words, NONE))], None),
-                "missing": (Missing, "skip"),
-                **shared,
-            }
-        by_name = Parameter.KEYWORD_ONLY
-        own = {
-            name: Parameter(name, by_name, default=x, annotation=kind)
-            for name, (kind, x) in shared.items()
-        }
-        return {**super().parameters, **own}
+            words = [Alternative(repr(name), normalization_of, name) for name in NORMALIZATIONS]
+            normalize = Annotated[str, Kind((*words, NONE))]
+            shared.append(("normalize", normalize, None))
+            shared.append(("missing", Missing, "skip"))
+        depth, most = self.depth
+        shared.append((depth, DepthOfRuns, most))
+        for name, kind, default in shared:
+            parameter = Parameter(name, Parameter.KEYWORD_ONLY, default=default)
+            parameters[name] = parameter.replace(annotation=kind)
+        return parameters
 
     @property
     def first(self) -> None:
@@ -97,48 +97,41 @@ class Trained(Fusion):
 
     def learned(self, rankings: JudgedRankings, options: Mapping[str, object]) -> Learned:
         """The values that the method learns from the rankings."""
-        taken = signature(self.learn).parameters
-        return self.learn(
-            rankings, **{name: value for name, value in options.items() if name in taken}
-        )
+        names = signature(self.learn).parameters
+        known = {name: value for name, value in options.items() if name in names}
+        return self.learn(rankings, **known)
 
 
 def fusion(
     *aliases: str, of: Of, absent: bool = False, depth: tuple[str, int | None] = ("depth", None)
 ) -> Callable[[F], F]:
-    """Declare a function of `Rankings` as a method of fusion; the function is returned
-    unchanged.
-    """
+    """Declare a function of `Rankings` as a method of fusion; it is returned unchanged."""
 
     def register(formula: F) -> F:
         name = formula.__name__
-        FUSIONS.put(
-            name,
-            Fusion(name, formula, aliases, bounds=(None, None), of=of, absent=absent, depth=depth),
-        )
+        entry = Fusion(name, formula, aliases, bounds=NO_BOUNDS, of=of, absent=absent, depth=depth)
+        FUSIONS.put(name, entry)
         return formula
 
     return register
 
 
 def trained(learn: Callable[..., Learned], *, of: Of, absent: bool = False) -> Callable[[F], F]:
-    """Declare a function of `Rankings`, and the function that trains it, as a trained method;
-    return it unchanged.
-    """
+    """Declare a function of `Rankings`, and that which trains it; it is returned unchanged."""
 
     def register(formula: F) -> F:
         name = formula.__name__
-        TRAINED_FUSIONS.put(
-            name, Trained(name, formula, bounds=(None, None), of=of, absent=absent, learn=learn)
-        )
+        entry = Trained(name, formula, bounds=NO_BOUNDS, of=of, absent=absent, learn=learn)
+        TRAINED_FUSIONS.put(name, entry)
         return formula
 
     return register
 
 
 def normalization(*aliases: str, text: str | None = None) -> Callable[[N], N]:
-    """Declare a function of one ranking's `Scores` as a normalisation; `text` is its name if not
-    the function's own.
+    """Declare a function of one ranking's `Scores` as a normalisation.
+
+    `text` is its name if not the function's own.
     """
 
     def register(function: N) -> N:
@@ -157,8 +150,7 @@ def normalization_of(given: object) -> str:
 
 
 def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: object) -> Call:
-    """The call of a method of fusion that a text names, with further options, which must not be in
-    the text.
+    """The call of a method of fusion that a text names, with further options that it lacks.
 
     Raises
     ------
@@ -170,31 +162,33 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
         raise InvalidOption(
             f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'"
         )
-    named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
-    if named == "combos":  # trectools, whose strategies are methods here
-        named = str(given.pop("strategy", "sum"))
-    entry = _find(named, text, among)
+    method = match["name"]
+    given = dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))
+    if method == "combos":  # trectools, whose strategies are methods here
+        method = str(given.pop("strategy", "sum"))
+    entry = _find(method, text, among)
     for name in given.keys() & OPTIONS.keys():
         if OPTIONS[name] in entry.parameters.keys() - given.keys():
             given[OPTIONS[name]] = given.pop(name)
-    for option, value in ((option, x) for option, x in options.items() if x is not None):
+    for option, value in options.items():
+        if value is None:
+            continue
         name = entry.depth[0] if option == "depth" else option
         if name in given:
             raise InvalidOption(
                 f"{name}={shown(value)} and {shown(text)} both give {name}; give it once"
             )
         if name not in entry.parameters and name in ("normalize", "missing"):
-            why = (
-                "goes by ranks alone" if entry.of == "ranks" else "treats scores as the engine does"
-            )
+            why = "treats scores as the engine does"
+            if entry.of == "ranks":
+                why = "goes by ranks alone"
             raise InvalidOption(f"{entry.name} {why}, so {name}={shown(value)} has no effect")
         given[name] = value
     return call_of(entry, (), given)
 
 
 def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
-    every = (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values())
-    entry = next((x for x in every if _plain(name) in map(_plain, (x.name, *x.aliases))), None)
+    entry = _of_any_list(name, among)
     if entry is None:
         says = unknown(name, among, text)
     elif entry.name in among:
@@ -204,6 +198,16 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
     else:
         says = f"{entry.name} needs no training; trained methods are {', '.join(among)}"
     raise InvalidOption(says)
+
+
+def _of_any_list(name: str, among: Mapping[str, Fusion]) -> Fusion | None:
+    """The method of a name, first of all of one list; None for an unknown name."""
+    wanted = _plain(name)
+    for entries in (among, FUSIONS, TRAINED_FUSIONS):
+        for entry in entries.values():
+            if wanted in map(_plain, (entry.name, *entry.aliases)):
+                return entry
+    return None
 
 
 def _plain(name: str) -> str:

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from .._support.floats import Floats
 
 SUMS = {
-    "n": pl.Int64(), "weight": pl.Float64(), "total": pl.Float64(), "mean": pl.Float64(), "spread": pl.Float64(),
-    "center": pl.Float64(), "least": pl.Float64(), "greatest": pl.Float64(),
-}  # fmt: skip
+    "n": pl.Int64(),
+    "weight": pl.Float64(),
+    "total": pl.Float64(),
+    "mean": pl.Float64(),
+    "spread": pl.Float64(),
+    "center": pl.Float64(),
+    "least": pl.Float64(),
+    "greatest": pl.Float64(),
+}
 """The sums of a part of the queries: number, weight and weighted sum of the values; their mean and
 variance (`spread`); on the scale of `Mean`, their mean (`center`), and the least and greatest value
 with a positive weight."""
@@ -71,7 +77,8 @@ class Mean:
     def unweighted(self, value: pl.Expr) -> pl.Expr:
         """The mean of a column with equal weights, never beyond its values by rounding."""
         x = self.scaled(value)
-        return self.unscaled(x.mean().clip(x.min(), x.max()))
+        mean = x.mean().clip(x.min(), x.max())
+        return self.unscaled(mean)
 
     def over_run(self, value: pl.Expr) -> pl.Expr:
         """The one number that trec_eval prints for a column: the sum of a count, else the mean."""
@@ -81,7 +88,8 @@ class Mean:
         """The queries of a part, each with a value and a weight; a null value does not count."""
         value = pl.col(name)
         weight = pl.when(value.is_not_null()).then(weight)
-        return Addends(name, value.count(), weight, value * weight, value, None, self.scaled(value))
+        total = value * weight
+        return Addends(name, value.count(), weight, total, value, None, self.scaled(value))
 
     @staticmethod
     def merge(name: str) -> Addends:
@@ -90,15 +98,20 @@ class Mean:
         return Addends(name, n.sum(), weight, total, mean, spread, center, least, greatest)
 
     def value(self, sums: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
-        """The figures of a metric: null if no value has a weight, `std` also for fewer than two;
-        only counts have a total.
+        """The figures of a metric; only counts have a total.
+
+        Null if no value has a weight, `std` also for fewer than two.
         """
-        n, weight = sums["n"], sums["weight"]
+        n = sums["n"]
+        has_weight = sums["weight"] > 0
+        variance = sums["spread"] * n / (n - 1)
+        mean = self.unscaled(sums["center"])
+        no_total = pl.lit(None, pl.Float64)
         return {
             "n_queries": n,
-            "std": pl.when((weight > 0) & (n > 1)).then((sums["spread"] * n / (n - 1)).sqrt()),
-            "total": sums["total"] if self.figure == "total" else pl.lit(None, pl.Float64),
-            "mean": pl.when(weight > 0).then(self.unscaled(sums["center"])),
+            "std": pl.when(has_weight & (n > 1)).then(variance.sqrt()),
+            "total": sums["total"] if self.figure == "total" else no_total,
+            "mean": pl.when(has_weight).then(mean),
         }
 
 
@@ -126,11 +139,12 @@ class Addends:
 
     def sums(self) -> dict[str, pl.Expr]:
         """The sums of a slice."""
-        spread = (self.mean - pl.col(f"#mean {self.name}")) ** 2
-        spread = spread if self.spread is None else self.spread + spread
-        least, greatest = (
-            self._weighing(self.center if x is None else x) for x in (self.least, self.greatest)
-        )
+        deviation = self.mean - pl.col(f"#mean {self.name}")
+        spread = deviation**2
+        if self.spread is not None:
+            spread = self.spread + spread
+        least = self.center if self.least is None else self.least
+        greatest = self.center if self.greatest is None else self.greatest
         return {
             "n": self.n,
             "weight": self.weight.sum(),
@@ -138,8 +152,8 @@ class Addends:
             "mean": self._average(self.mean),
             "spread": (self._weighing(spread) * self._share).sum(),
             "center": self._average(self.center),
-            "least": least.min(),
-            "greatest": greatest.max(),
+            "least": self._weighing(least).min(),
+            "greatest": self._weighing(greatest).max(),
         }
 
     @property
@@ -153,14 +167,18 @@ class Addends:
 
     def _average(self, x: pl.Expr) -> pl.Expr:
         """The weighted mean, never beyond the values by rounding."""
-        weighing = self._weighing(x)
-        return (weighing * self._share).sum().clip(weighing.min(), weighing.max())
+        values = self._weighing(x)
+        mean = (values * self._share).sum()
+        return mean.clip(values.min(), values.max())
 
 
 def added(values: pl.LazyFrame, calls: Sequence[Call], slices: Sequence[str]) -> pl.LazyFrame:
     """The sums of each slice of the queries, a column per sum and metric, named `sum metric`."""
-    parts = {call.text: Mean.of(call).add(call.text, pl.col(call.weights)) for call in calls}
-    return _summed(values, {f" {text}": part for text, part in parts.items()}, slices)
+    parts = {}
+    for call in calls:
+        weights = pl.col(call.weights)
+        parts[f" {call.text}"] = Mean.of(call).add(call.text, weights)
+    return _summed(values, parts, slices)
 
 
 def merged(parts: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
@@ -172,11 +190,17 @@ def _summed(
     rows: pl.LazyFrame, parts: Mapping[str, Addends], slices: Sequence[str]
 ) -> pl.LazyFrame:
     for step in zip(*(part.steps() for part in parts.values()), strict=True):
-        rows = rows.with_columns(
-            **{name: x.over(slices) if slices else x for each in step for name, x in each.items()}
-        )
-    sums = {f"{name}{of}": x for of, part in parts.items() for name, x in part.sums().items()}
-    return rows.group_by(slices, maintain_order=True).agg(**sums) if slices else rows.select(**sums)
+        columns = {}
+        for of_part in step:
+            for name, x in of_part.items():
+                columns[name] = x.over(slices) if slices else x
+        rows = rows.with_columns(**columns)
+    sums: dict[str, pl.Expr] = {}
+    for ending, part in parts.items():
+        sums |= {f"{name}{ending}": x for name, x in part.sums().items()}
+    if not slices:
+        return rows.select(**sums)
+    return rows.group_by(slices, maintain_order=True).agg(**sums)
 
 
 def sums_of(call: Call) -> dict[str, pl.Expr]:
@@ -190,21 +214,25 @@ def by_metric(
     calls: Sequence[Call],
     slices: Sequence[str],
 ) -> pl.LazyFrame:
-    """Turn a row per slice into a row per metric and slice; `columns` holds each metric's
-    expressions.
+    """Turn a row per slice into a row per metric and slice.
+
+    `columns` holds each metric's expressions.
     """
     cells: dict[str, pl.Expr] = {}
     for i, of_call in enumerate(columns):
         cells |= {f"#{name} {i}": x for name, x in of_call.items()}
-    lists = {
-        name: pl.concat_list(f"#{name} {i}" for i in range(len(columns))) for name in columns[0]
-    }
-    cells_of_slices = sums.with_columns(**cells)  # a constant has as many rows as there are slices
-    named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
-    rows = named.join(
-        cells_of_slices.select(*slices, **lists), how="cross", maintain_order="left_right"
-    )  # one plan for all calls
-    return rows.select(*slices, "metric", *(pl.col(name).list.get("#call") for name in lists))
+    lists = {}
+    for name in columns[0]:
+        cells_of_calls = [f"#{name} {i}" for i in range(len(columns))]
+        lists[name] = pl.concat_list(cells_of_calls)
+    # a constant has as many rows as there are slices
+    of_slices = sums.with_columns(**cells).select(*slices, **lists)
+    texts = [call.text for call in calls]
+    metrics = pl.LazyFrame({"metric": texts, "#call": range(len(calls))})
+    # one plan for all calls
+    rows = metrics.join(of_slices, how="cross", maintain_order="left_right")
+    values = [pl.col(name).list.get("#call") for name in lists]
+    return rows.select(*slices, "metric", *values)
 
 
 def scaled(values: Floats, calls: Sequence[Call]) -> Floats:
@@ -223,6 +251,8 @@ def _of_geometric(
     """`x` with the columns of geometric means changed."""
     import numpy as np
 
-    geometric = [Mean.of(call).is_geometric for call in calls]
+    is_geometric = [Mean.of(call).is_geometric for call in calls]
+    changing = np.where(is_geometric, x, neutral)
     with np.errstate(divide="ignore"):
-        return np.where(geometric, getattr(np, change)(np.where(geometric, x, neutral)), x)
+        changed = getattr(np, change)(changing)
+    return np.where(is_geometric, changed, x)

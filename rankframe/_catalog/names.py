@@ -1,6 +1,4 @@
-"""Names of metrics in other tools: those that are read as a metric here, and those that are refused
-as ambiguous.
-"""
+"""Names of metrics in other tools: those read as a metric here, and those that are ambiguous."""
 
 from __future__ import annotations
 
@@ -124,11 +122,9 @@ def unclear(name: str) -> str | None:
     meant = UNCLEAR.get(name) or UNCLEAR.get(name.lower())
     if meant is None:
         return None
-    tools = (
-        f"{metric or 'another gain, which is no metric here,'} in {tool}"
-        for tool, metric in meant.items()
-    )
-    return f"{name!r} is {' and '.join(tools)}".rstrip(",")
+    nothing = "another gain, which is no metric here,"
+    tools = " and ".join(f"{metric or nothing} in {tool}" for tool, metric in meant.items())
+    return f"{name!r} is {tools}".rstrip(",")
 
 
 ROWS: Sequence[tuple[str, str, str, Settings]] = [

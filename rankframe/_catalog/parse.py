@@ -1,6 +1,4 @@
-"""Text to calls: our own canonical text, and the spellings of ranx, ir_measures, trec_eval,
-CatBoost and others.
-"""
+"""Text to calls: our own canonical text, and the spellings of other tools."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from .._support.methods import called_by_users
 from .._support.option_kinds import ReadInside
@@ -25,8 +23,8 @@ from .values import VALUE, call_of_value, column_in
 Options: TypeAlias = list[tuple[str, object]]
 
 OTHER_OPTIONS = {
-    "rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label", "top": "k", "top_k": "k",
-    "K": "k", "n": "k", "min_rel_score": "relevant", "patience": "p",
+    "rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label",
+    "top": "k", "top_k": "k", "K": "k", "n": "k", "min_rel_score": "relevant", "patience": "p",
 }  # fmt: skip
 """Names of options in ir_measures, CatBoost, torchmetrics, recpack, LensKit and Evidently, and
 ours."""
@@ -61,7 +59,8 @@ NUMBER = re.compile(r"@?-?[\d.]+(=-?[\d.]+)?")
 """A further cutoff or parameter after a comma, optionally with a budget."""
 
 _TEXT = re.compile(
-    r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?:\w+=)?(?P<at>[^@]*?))?(?P<minus>-?)"
+    r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?"
+    r"(?:@(?:\w+=)?(?P<at>[^@]*?))?(?P<minus>-?)"
     r"(?:-l(?P<level>[\d.]+))?\s*",
     re.DOTALL,
 )
@@ -69,10 +68,32 @@ _CATBOOST = re.compile(r"\s*(?P<name>\w+:)(?!type=Ranking)(?P<inside>[^()@]*)")
 _NUMBERED = re.compile(r"(?P<name>.+?)(?:_at)?_(?P<number>\d+(?:\.\d+)?)", re.DOTALL)
 
 
+class Parts(NamedTuple):
+    """The parts of the text of one metric, as ``rbp.95`` or ``ndcg(gain=linear)@10-l2``.
+
+    Attributes
+    ----------
+    name, inside
+        The name, and the options in brackets.
+    dotted, at, level
+        What stands after a dot, after ``@``, and after ranx's ``-l``; None where the text has none.
+    """
+
+    name: str
+    inside: str = ""
+    dotted: str | None = None
+    at: str | None = None
+    level: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has no options and no cutoff."""
+        return not self.inside and self.at is None and self.dotted is None
+
+
 @called_by_users
 def parse(text: Annotated[str, ReadInside], among: Mapping[str, Metric] = METRICS) -> list[Call]:
-    """The calls that a text names: one, or several where trec_eval's ``ndcg_cut.5,10`` names
-    several cutoffs.
+    """The calls that a text names: one, or several as in trec_eval's ``ndcg_cut.5,10``.
 
     ``evaluate`` and the other verbs also take texts that name several metrics, as
     ``ndcg@5,10,map``.
@@ -114,74 +135,84 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     """The calls that a text names; see :func:`parse`."""
     if not isinstance(text, str):
         raise InvalidOption(f"{shown(text)} is no metric; write text, as 'ndcg@10', or a function")
-    if (
-        (among is METRICS or among is COMPARED)
-        and (name := text.strip()) in SETS
-        and name not in METRICS
-    ):
+    of_queries = among is METRICS or among is COMPARED
+    name = text.strip()
+    if of_queries and name in SETS and name not in METRICS:
         return [call for one in texts_of_set(name) for call in calls_in(one)]
     if len(text) > MOST:
         raise InvalidOption(
             f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters"
         )
-    if (among is METRICS or among is COMPARED) and (found := column_in(text)) is not None:
-        return [call_of_value(found[0], dict(_inside(found[1], VALUE, text)))]
-    parts: dict[str, str | None] = dict.fromkeys(("dotted", "at", "level"))
-    if catboost := _CATBOOST.fullmatch(text):  # as NDCG:top=10;type=Exp
-        name, options = catboost["name"], catboost["inside"].split(";")
-        inside = ",".join(x for x in options if not x.startswith("hints="))  # of when to compute it
-    elif match := _TEXT.fullmatch(text):
-        parts = match.groupdict()
-        name, inside = (
-            match["name"] + match["minus"],
-            parts["inside"] or "",
-        )  # XGBoost's minus belongs to its name
-    else:
+    named_column = column_in(text) if of_queries else None
+    if named_column is not None:
+        column, options = named_column
+        return [call_of_value(column, dict(_inside(options, VALUE, text)))]
+    parts = _parts_of(text)
+    if parts.at is None and parts.inside.strip().isdecimal():  # as precisionAt(5)
+        parts = parts._replace(at=parts.inside, inside="")
+    try:
+        entry, implied = find(parts.name, text, among)
+    except UnknownMetric:
+        calls = _calls_by_other_forms(parts, text, among)
+        if not calls:
+            raise
+        return calls
+    if parts.name in DEFAULTS and parts.is_bare:
+        return [call_of(entry, (at,), implied) for at in DEFAULTS[parts.name]]
+    if parts.dotted is None:
+        return [_call(entry, implied, [], parts, text)]
+    each = _dotted(parts.name, entry, parts.dotted, text)
+    return [_call(entry, implied, [*options.items()], parts, text) for options in each]
+
+
+def _parts_of(text: str) -> Parts:
+    """The parts of the text of one metric."""
+    catboost = _CATBOOST.fullmatch(text)
+    if catboost is not None:  # as NDCG:top=10;type=Exp
+        options = catboost["inside"].split(";")
+        # hints say when to compute it
+        inside = ",".join(x for x in options if not x.startswith("hints="))
+        return Parts(catboost["name"], inside)
+    match = _TEXT.fullmatch(text)
+    if match is None:
         raise UnknownMetric(
             f"{shown(text)} is no metric; write a name, options and a cutoff, as in "
             "'rbp(p=0.95)@10'"
         )
-    dotted, at, level = parts["dotted"], parts["at"], parts["level"]
-    if at is None and inside.strip().isdecimal():
-        inside, at = "", inside  # as precisionAt(5)
-    try:
-        entry, implied = find(name, text, among)
-    except UnknownMetric:
-        # P_5, ndcg_at_10, iprec_at_recall_0.30 (whose point was read as a dot)
-        numbered = _NUMBERED.fullmatch(name if dotted is None else f"{name}.{dotted}")
+    name = match["name"] + match["minus"]  # XGBoost's minus belongs to its name
+    return Parts(name, match["inside"] or "", match["dotted"], match["at"], match["level"])
+
+
+def _calls_by_other_forms(parts: Parts, text: str, among: Mapping[str, Metric]) -> list[Call]:
+    """The calls of a name that ends with a cutoff, or of a column's flat name; empty if neither."""
+    name = parts.name
+    if parts.dotted is not None:
+        name = f"{name}.{parts.dotted}"
+    # P_5, ndcg_at_10, iprec_at_recall_0.30 (whose point was read as a dot)
+    numbered = _NUMBERED.fullmatch(name)
+    if parts.at is None and numbered is not None:
         with suppress(UnknownMetric):
-            if at is None and numbered:
-                entry, implied = find(numbered["name"], text, among)
-                return [_call(entry, implied, [], numbered["number"], level, inside, text)]
-        for read in (
-            texts_behind(name, among)
-            if (dotted, at, level, inside) == (None, None, None, "")
-            else ()
-        ):
+            entry, implied = find(numbered["name"], text, among)
+            return [_call(entry, implied, [], parts._replace(at=numbered["number"]), text)]
+    if parts.is_bare and parts.level is None:
+        for candidate in texts_behind(name, among):
             with suppress(InvalidOption):
-                calls = calls_in(read, among)
+                calls = calls_in(candidate, among)
                 if [flat_name(call.text) for call in calls] == [name]:
                     return calls
-        raise
-    if name in DEFAULTS and (at, inside, dotted) == (None, "", None):
-        return [call_of(entry, (at,), implied) for at in DEFAULTS[name]]
-    each: list[dict[str, object]] = [{}] if dotted is None else _dotted(name, entry, dotted, text)
-    return [_call(entry, implied, [*options.items()], at, level, inside, text) for options in each]
+    return []
 
 
 def texts_of_set(name: str) -> Iterator[str]:
-    """The texts of the numbers that a set of trec_eval's measures stands for, each with trec_eval's
-    default parameters.
-    """
-    for measure in map(MEASURES.__getitem__, SETS[name]):
-        if not measure.metric or measure.name in OF_TEXT:
+    """The texts of the numbers in a set of trec_eval's measures, with its default parameters."""
+    for measure_name in SETS[name]:
+        measure = MEASURES[measure_name]
+        if not measure.metric or measure_name in OF_TEXT:
             continue
-        if measure.defaults:
-            yield from (
-                f"{measure.name}_{measure.shown(parameter)}" for parameter in measure.defaults
-            )
-        else:
-            yield measure.name
+        if not measure.defaults:
+            yield measure_name
+        for parameter in measure.defaults:
+            yield f"{measure_name}_{measure.shown(parameter)}"
 
 
 def texts_of(text: str) -> list[str]:
@@ -189,20 +220,12 @@ def texts_of(text: str) -> list[str]:
 
     Commas in brackets belong to the metric, and so do the numbers of trec_eval's ``ndcg_cut.5,10``.
     """
-    parts, depth, quote = [""], 0, ""
-    for character in text:
-        # an option may be a text with brackets, and a column one with commas
-        if quote or (character in "'\"" and (depth or parts[-1].rstrip()[-1:] == ":")):
-            quote = character if not quote else "" if character == quote else quote
-        else:
-            depth += (character in "({[") - (character in ")}]")
-        if character == "," and not depth and not quote:
-            parts.append("")
-        else:
-            parts[-1] += character
+    parts = _between_commas(text)
+    if len(parts) == 1:
+        return parts
     texts: list[str] = []
-    for part in map(str.strip, parts) if len(parts) > 1 else parts:
-        if not part and len(parts) > 1:
+    for part in map(str.strip, parts):
+        if not part:
             raise InvalidOption(f"{shown(text)} has a comma without a metric; write 'ndcg@10,map'")
         if not texts or NUMBER.fullmatch(part) is None:
             texts.append(part)
@@ -213,33 +236,48 @@ def texts_of(text: str) -> list[str]:
     return texts
 
 
-def _call(
-    entry: Metric,
-    implied: Settings,
-    given: Options,
-    at: str | None,
-    level: str | None,
-    inside: str,
-    text: str,
-) -> Call:
+def _between_commas(text: str) -> list[str]:
+    """The parts of a text between commas that are in no brackets and no quotes."""
+    parts = [""]
+    depth = 0
+    quote = ""
+    for character in text:
+        is_quote = character in "'\""
+        if quote:
+            if character == quote:
+                quote = ""
+        # an option may be a text with brackets, and a column one with commas
+        elif is_quote and (depth or parts[-1].rstrip().endswith(":")):
+            quote = character
+        elif character in "({[":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+        if character == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _call(entry: Metric, implied: Settings, given: Options, parts: Parts, text: str) -> Call:
     usual = dict(implied)
     k = usual.pop("k", None)  # the tool's cutoff, for a text without one
-    given = [*usual.items(), *given, *_inside(inside, entry, text)]
-    if level is not None:
-        given.append(
-            ("min_label" if "min_label" in entry.parameters else "relevant", _number(level, text))
-        )
+    every = [*usual.items(), *given, *_inside(parts.inside, entry, text)]
+    if parts.level is not None:
+        level = "min_label" if "min_label" in entry.parameters else "relevant"
+        every.append((level, _number(parts.level, text)))
     options: dict[str, Any] = {}
-    for name, value in given:
+    for name, value in every:
         if name in options:
             raise InvalidOption(f"{shown(text)} gives {name} twice")
         options[name] = value
-    if at is not None:
+    if parts.at is not None:
         if entry.first is None:
             raise InvalidOption(f"{entry.name} takes no cutoff, but {shown(text)} gives one")
         if entry.first in options:
             raise InvalidOption(f"{shown(text)} gives {entry.first} twice")
-        options[entry.first] = _number(at, text)
+        options[entry.first] = _number(parts.at, text)
     if k is not None:
         options.setdefault("k", k)
     relevant = options.pop("relevant", None)
@@ -251,36 +289,29 @@ def _call(
 def _inside(inside: str, entry: Metric, text: str) -> Options:
     """The options between the parentheses, with other tools' options translated."""
     options: Options = []
-    for name, value in literals(inside, text, "'err(max_label=4)@20'"):
-        if name == "judged_only":
+    of_set_f = text.lstrip().lower().startswith("setf")
+    for given_name, given in literals(inside, text, "'err(max_label=4)@20'"):
+        if given_name == "judged_only":
             raise InvalidOption(
                 f"{shown(text)}: judged_only is a policy of the table; say ", on(unjudged="drop")
             )
-        ours = (
-            (name, value)
-            if name in entry.parameters
-            else OTHER_VALUES.get((name, str(value)), (name, value))
-        )
-        if ours == ("border", value) and is_number(
-            value
-        ):  # in CatBoost, a label above it is relevant
-            ours = ("relevant", math.nextafter(value, math.inf))
-        if (
-            name == "beta"
-            and text.lstrip().lower().startswith("setf")
-            and is_number(value)
-            and value >= 0
-        ):
-            ours = (name, math.sqrt(value))  # ir_measures' SetF takes the square of beta
-        if name == "min_rel_score" and entry.name == "ndcg":  # Evidently's gains are then 0 and 1
-            options.append(("gain", "binary"))
-        if ours is not None:
-            options.append(
-                (
-                    ours[0] if ours[0] in entry.parameters else OTHER_OPTIONS.get(ours[0], ours[0]),
-                    ours[1],
-                )
-            )
+        name = given_name
+        value = given
+        if name not in entry.parameters:
+            ours = OTHER_VALUES.get((name, str(value)), (name, value))
+            if ours is None:
+                continue
+            name, value = ours
+        if name == "border" and is_number(value):  # in CatBoost, a label above it is relevant
+            name = "relevant"
+            value = math.nextafter(value, math.inf)
+        if name == "beta" and of_set_f and is_number(value) and value >= 0:
+            value = math.sqrt(value)  # ir_measures' SetF takes the square of beta
+        if given_name == "min_rel_score" and entry.name == "ndcg":
+            options.append(("gain", "binary"))  # Evidently's gains are then 0 and 1
+        if name not in entry.parameters:
+            name = OTHER_OPTIONS.get(name, name)
+        options.append((name, value))
     return options
 
 
@@ -291,13 +322,8 @@ def literals(inside: str, text: str, example: str) -> Options:
         if not isinstance(node, ast.Call) or node.args:
             raise ValueError
         return [(str(word.arg), _literal(word.value)) for word in node.keywords]
-    except (
-        SyntaxError,
-        ValueError,
-        TypeError,
-        RecursionError,
-        MemoryError,
-    ):  # as of {[1]: 2}, of a thousand brackets
+    # as of {[1]: 2}, of a thousand brackets
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise InvalidOption(
             f"cannot read the options of {shown(text)}; write name=value, as in {example}"
         ) from None
@@ -305,13 +331,14 @@ def literals(inside: str, text: str, example: str) -> Options:
 
 def _literal(node: ast.expr) -> object:
     """A literal, or a bare word, such as ``min_max`` or ``min-max``, as the text that it is."""
-    if (
-        isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Sub)
-        and isinstance(node.right, ast.Name)
-    ):
-        return f"{_literal(node.left)}-{node.right.id}"
-    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+    if isinstance(node, ast.Name):
+        return node.id
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+        return ast.literal_eval(node)
+    word = node.right
+    return (
+        f"{_literal(node.left)}-{word.id}" if isinstance(word, ast.Name) else ast.literal_eval(node)
+    )
 
 
 def _dotted(name: str, entry: Metric, dotted: str, text: str) -> list[dict[str, object]]:
@@ -339,13 +366,20 @@ def _dotted(name: str, entry: Metric, dotted: str, text: str) -> list[dict[str, 
             raise InvalidOption(
                 f"{shown(text)} gives {len(parts)} numbers; {entry.name} takes {', '.join(names)}"
             )
-        return [{name: _number(part, text) for name, part in zip(names, parts, strict=True)}]
-    digits = [part.removeprefix(f"{entry.dot}=") for part in parts]
-    return [{entry.dot: _number(f".{d}" if d.isdigit() else d, text)} for d in digits]
+        numbers = [_number(part, text) for part in parts]
+        return [dict(zip(names, numbers, strict=True))]
+    options: list[dict[str, object]] = []
+    for part in parts:
+        digits = part.removeprefix(f"{entry.dot}=")
+        if digits.isdigit():
+            digits = f".{digits}"
+        options.append({entry.dot: _number(digits, text)})
+    return options
 
 
 def _number(digits: str, text: str) -> int | float:
+    is_whole = re.fullmatch(r"[+-]?\d+", digits.strip())
     try:
-        return int(digits) if re.fullmatch(r"[+-]?\d+", digits.strip()) else float(digits)
+        return int(digits) if is_whole else float(digits)
     except ValueError:
         raise InvalidOption(f"{shown(digits)} in {shown(text)} is no number") from None

@@ -7,13 +7,24 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
 
 import polars as pl
 
-from .._support.methods import called_by_users
+from .._support.methods import called_by_users, with_short_traceback
 from .._support.option_kinds import ANY_OPTION, CUTOFF, Kind, annotation_of, kind_of, role_of
 from .._support.option_values import Range
 from ..errors import InvalidOption, UnknownMetric, near_words, shown
@@ -23,6 +34,7 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
+P = ParamSpec("P")
 T = TypeVar("T")
 Bounds: TypeAlias = tuple[float | None, float | None]
 MeanOf: TypeAlias = Literal["mean", "sum", "geometric mean"]
@@ -51,7 +63,9 @@ class Registry(Mapping[str, T]):
     every: ClassVar[list[Registry[Any]]] = []
 
     def __init__(self, name: str, kind: str, verb: str = "") -> None:
-        self.name, self.kind, self.verb = name, kind, verb
+        self.name = name
+        self.kind = kind
+        self.verb = verb
         self.canonical: dict[str, str] = {}
         self.read: dict[str, tuple[Any, ...]] = {}
         self._entries: dict[str, T] = {}
@@ -175,40 +189,37 @@ class Metric:
     from_clicks: FromClicks | Callable[..., FromClicks] = None
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.name!r})"
-            if self.listed is None
-            else f"rf.{self.listed}[{self.name!r}]"
-        )
+        if self.listed is None:
+            return f"{type(self).__name__}({self.name!r})"
+        return f"rf.{self.listed}[{self.name!r}]"
 
     @property
     def listed(self) -> str | None:
         """The list of ``rankframe`` that has it; None if it is not declared."""
-        return next(
-            (x.name for x in Registry.every if self.name in x and x[self.name] is self), None
-        )
+        for registry in Registry.every:
+            if registry.get(self.name) is self:
+                return registry.name
+        return None
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Every name that a text may call it by, with the name that an error proposes for one that
-        is similar.
-        """
-        own = dict.fromkeys((*self.aliases, self.formula.__name__, self.name), self.name)
+        """Every name that a text may call it by, with the name to propose for a similar one."""
+        known = (*self.aliases, self.formula.__name__, self.name)
+        names = dict.fromkeys(known, self.name)
         of_tools = spellings_of(self.name, ())
-        return own | {name: self.name if name in of_tools else name for name in self.spellings}
+        for spelling in self.spellings:
+            names[spelling] = self.name if spelling in of_tools else spelling
+        return names
 
     def meanings(self, name: str) -> list[Mapping[str, Any]]:
-        """The options that a name implies for the metric, ignoring case; empty if it does not name
-        this metric.
-        """
-        named: list[Mapping[str, Any]] = [
-            {} for own in (self.name, *self.aliases) if own.lower() == name.lower()
-        ]
-        return named + [
-            options
-            for spelling, options in self.spellings.items()
-            if spelling.lower() == name.lower()
-        ]
+        """The options that a name implies, ignoring case; empty if it does not name this metric."""
+        wanted = name.lower()
+        names = (self.name, *self.aliases)
+        meanings: list[Mapping[str, Any]] = [{} for known in names if known.lower() == wanted]
+        for spelling, options in self.spellings.items():
+            if spelling.lower() == wanted:
+                meanings.append(options)
+        return meanings
 
     @property
     def own(self) -> bool:
@@ -223,15 +234,23 @@ class Metric:
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """The options by name, in the formula's order; ``@`` in text sets the first."""
-        return dict(list(inspect.signature(self.formula).parameters.items())[1:])
+        parameters = inspect.signature(self.formula).parameters
+        _, *options = parameters.items()
+        return dict(options)
+
+    @cached_property
+    def annotations(self) -> dict[str, Any]:
+        """The annotations of the options."""
+        formula = inspect.unwrap(self.formula)
+        options = self.parameters.items()
+        return {name: annotation_of(name, x.annotation, formula) for name, x in options}
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:
         """The values that options take, by their annotations."""
         kinds = {}
-        for name, parameter in self.parameters.items():
-            annotation = annotation_of(name, parameter.annotation, inspect.unwrap(self.formula))
-            if name == "k" and annotation in (Any, parameter.empty):
+        for name, annotation in self.annotations.items():
+            if name == "k" and annotation in (Any, inspect.Parameter.empty):
                 annotation = int | None
             kind = kind_of(annotation, CUTOFF if name == "k" else Range())
             kinds[name] = kind if kind is not None and kind.of_metrics else ANY_OPTION
@@ -240,22 +259,42 @@ class Metric:
     @cached_property
     def named_values(self) -> dict[str, str]:
         """The options that name a value of a column, with the column's role."""
-        found = {
-            name: role_of(annotation_of(name, x.annotation, self.formula))
-            for name, x in self.parameters.items()
-        }
-        return {name: role for name, role in found.items() if role is not None}
+        roles = {name: role_of(annotation) for name, annotation in self.annotations.items()}
+        return {name: role for name, role in roles.items() if role is not None}
 
     @property
     def first(self) -> str | None:
         """The option that ``@`` sets: the formula's first positional one."""
-        names = [p.name for p in self.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-        return names[0] if names else None
+        for name, parameter in self.parameters.items():
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+                return name
+        return None
 
 
-@overload
-def metric(formula: F, /) -> F: ...
-@overload
+class Declaring(Protocol[P]):
+    """A decorator that declares a formula, with options in brackets or without brackets."""
+
+    @overload  # no alias is a function
+    def __call__(self, formula: F, /) -> F: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, *aliases: P.args, **options: P.kwargs) -> Callable[[F], F]: ...
+
+
+def also_without_brackets(declare: Callable[P, Any]) -> Declaring[P]:
+    """Let users call a function that makes a decorator, and use it as one of a formula."""
+    make: Callable[..., Any] = called_by_users(declare)
+
+    @with_short_traceback
+    @wraps(make)
+    def declaring(*aliases: Any, **options: Any) -> Any:
+        if len(aliases) == 1 and callable(aliases[0]):
+            return make(**options)(aliases[0])
+        return make(*aliases, **options)
+
+    return cast("Declaring[P]", declaring)
+
+
+@also_without_brackets
 def metric(
     *aliases: str,
     text: str | None = None,
@@ -274,29 +313,10 @@ def metric(
     labels: bool | Callable[..., bool] = True,
     needs: tuple[str, ...] = (),
     from_clicks: FromClicks | Callable[..., FromClicks] = None,
-) -> Callable[[F], F]: ...
-@called_by_users
-def metric(
-    *aliases: Any,
-    text: str | None = None,
-    display: str | None = None,
-    bounds: Bounds = (0, None),
-    beyond: tuple[str, ...] = (),
-    dot: str | None = None,
-    spellings: Mapping[str, Mapping[str, object]] | None = None,
-    summary: MeanOf = "mean",
-    dtype: PolarsDataType | None = None,
-    higher_is_better: bool | Callable[..., bool] = True,
-    adds_up: bool = True,
-    judging: Judging | Callable[..., Judging] = None,
-    over: Over = "documents",
-    gains_only: bool | Callable[..., bool] = False,
-    labels: bool | Callable[..., bool] = True,
-    needs: tuple[str, ...] = (),
-    from_clicks: FromClicks | Callable[..., FromClicks] = None,
-) -> Any:
-    """Declare a function from one query's ranking to one expression as a metric; the function
-    itself is unchanged.
+) -> Callable[[F], F]:
+    """Declare a function from one query's ranking to one expression as a metric.
+
+    The function itself is unchanged.
 
     ``@rf.metric`` is short for ``@rf.metric()``. The metric then has a text name, is a method of
     every ranker and of ``rf.expr``, and ``evaluate`` takes the function, too. A later function of
@@ -374,7 +394,7 @@ def metric(
     ... def top_heavy(r: rf.Ranking, k: int | None = None) -> pl.Expr:
     ...     "Sum of 1 / rank^2 over the relevant documents of the top k."
     ...     return r.total(r.relevant, k, over=r.rank**2)
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [0, 1]})
     >>> df.rank.evaluate("top_heavy@5", "rr").row(0)
     (1, 0.25, 0.5)
     >>> df.rank.top_heavy(k=1)["top_heavy@1"].item()
@@ -382,17 +402,15 @@ def metric(
     >>> rf.unregister(top_heavy)
     """
     options: dict[str, Any] = {
-        "spellings": dict(spellings or {}), "bounds": bounds, "beyond": beyond, "dot": dot, "summary": summary,
-        "dtype": dtype or pl.Float64(), "higher_is_better": higher_is_better, "adds_up": adds_up, "judging": judging,
-        "over": over, "gains_only": gains_only, "display": display, "labels": labels, "needs": needs,
-        "from_clicks": from_clicks,
+        "spellings": dict(spellings or {}), "bounds": bounds, "beyond": beyond, "dot": dot,
+        "summary": summary, "dtype": dtype or pl.Float64(), "higher_is_better": higher_is_better,
+        "adds_up": adds_up, "judging": judging, "over": over, "gains_only": gains_only,
+        "display": display, "labels": labels, "needs": needs, "from_clicks": from_clicks,
     }  # fmt: skip
     return _declare(METRICS, "metric", aliases, text, options)
 
 
-@overload
-def catalog_metric(formula: F, /) -> F: ...
-@overload
+@also_without_brackets
 def catalog_metric(
     *aliases: str,
     display: str | None = None,
@@ -400,16 +418,7 @@ def catalog_metric(
     higher_is_better: bool = True,
     spellings: Mapping[str, Mapping[str, object]] | None = None,
     labels: bool | Callable[..., bool] = False,
-) -> Callable[[F], F]: ...
-@called_by_users
-def catalog_metric(
-    *aliases: Any,
-    display: str | None = None,
-    bounds: Bounds = (0, None),
-    higher_is_better: bool = True,
-    spellings: Mapping[str, Mapping[str, object]] | None = None,
-    labels: bool | Callable[..., bool] = False,
-) -> Any:
+) -> Callable[[F], F]:
     """Declare a function from the exposure of items to one number as a metric of the whole table.
 
     ``df.rank.items.catalog`` and ``df.rank.items.compare`` then take its text, with cutoff and
@@ -444,14 +453,15 @@ def catalog_metric(
     ... def once_only(e: rf.Exposure, k: int | None = None) -> pl.Expr:
     ...     "The share of the items shown that a single user was shown."
     ...     return (e.shown(k) == 1).sum() / (e.shown(k) > 0).sum()
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> scores = [2.0, 1.0, 2.0, 1.0]
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": scores})
     >>> df.rank.items.catalog("once_only@2", ci=None).row(0, named=True)
     {'metric': 'once_only@2', 'value': 0.6666666666666666, 'n_queries': 2, 'n_items': None}
     >>> rf.unregister("once_only")
     """
     options: dict[str, Any] = {
-        "spellings": dict(spellings or {}), "bounds": bounds, "higher_is_better": higher_is_better, "display": display,
-        "labels": labels,
+        "spellings": dict(spellings or {}), "bounds": bounds, "display": display,
+        "higher_is_better": higher_is_better, "labels": labels,
     }  # fmt: skip
     return _declare(CATALOG_METRICS, "catalog_metric", aliases, None, options)
 
@@ -459,41 +469,35 @@ def catalog_metric(
 def _declare(
     among: Registry[Metric],
     decorator: str,
-    aliases: tuple[Any, ...],
+    aliases: tuple[str, ...],
     text: str | None,
     options: Mapping[str, Any],
-) -> Any:
-    """The decorator that puts a function into a list, or the function itself where it is the only
-    argument.
-    """
-    alone = aliases[0] if len(aliases) == 1 and callable(aliases[0]) else None
-    others = () if alone is not None else aliases
-    for other in (*others, options["display"] or ""):
-        if not isinstance(other, str):
+) -> Callable[[F], F]:
+    """The decorator that puts a function into a list."""
+    for name in (*aliases, options["display"] or ""):
+        if not isinstance(name, str):
             raise InvalidOption(
-                f"{shown(other)} is no name of a metric; write text, as @rf.{decorator}('top')"
+                f"{shown(name)} is no name of a metric; write text, as @rf.{decorator}('top')"
             )
 
     @called_by_users
     def register(formula: Any) -> Any:
         if not inspect.isfunction(formula):
             raise InvalidOption(f"{shown(formula)} is no function; write @rf.{decorator} above one")
-        name, *own = dict.fromkeys([text or formula.__name__, formula.__name__, *others])
-        entry = Metric(name, formula, tuple(own), **options)
-        entry = replace(
-            entry, spellings={**entry.spellings, **spellings_of(name, entry.parameters)}
-        )
+        names = (text or formula.__name__, formula.__name__, *aliases)
+        name, *more_names = dict.fromkeys(names)
+        entry = Metric(name, formula, tuple(more_names), **options)
+        spellings = {**entry.spellings, **spellings_of(name, entry.parameters)}
+        entry = replace(entry, spellings=spellings)
         _refuse_name(entry, among)
         among.put(name, entry)
         return formula
 
-    return register if alone is None else register(alone)
+    return cast("Callable[[F], F]", register)
 
 
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that cannot be used in text, or that another metric has, or this one with other
-    options.
-    """
+    """Refuse a name that no text can hold, or that means another metric or other options, too."""
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
         raise InvalidOption(
             f"{entry.name!r} is no name of a metric; write letters, digits and _, as 'top_heavy'"
@@ -536,10 +540,14 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
         If there is no such metric, or it is one of the library's own.
     """
     both = {**CATALOG_METRICS, **METRICS}
-    entry = find(metric, metric, both)[0] if isinstance(metric, str) else metric_of(metric, both)
+    if isinstance(metric, str):
+        entry, _ = find(metric, metric, both)
+    else:
+        entry = metric_of(metric, both)
     if entry.own:
         raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
-    (METRICS if entry in METRICS.values() else CATALOG_METRICS).drop(entry.name)
+    registry = METRICS if entry in METRICS.values() else CATALOG_METRICS
+    registry.drop(entry.name)
 
 
 WITH_LABELS: dict[str, Metric] = {}
@@ -552,20 +560,24 @@ COMPARED: Mapping[str, Metric] = ChainMap(WITH_LABELS, METRICS)  # type: ignore[
 def agreement(
     *aliases: str, bounds: Bounds, display: str | None = None, labels: bool = False
 ) -> Callable[[F], F]:
-    """Declare a function of a pair of rankings as a measure of their agreement or, with labels, of
-    which is better.
+    """Declare a function of a pair of rankings as a measure of their agreement.
+
+    With labels it says which of the two is better.
     """
 
     def register(formula: F) -> F:
         entry = Metric(
-            *(formula.__name__, formula, aliases),
+            formula.__name__,
+            formula,
+            aliases,
             bounds=bounds,
             display=display,
             labels=labels,
             over="pairs",
         )
         AGREEMENTS.put(entry.name, entry)
-        WITH_LABELS.update({entry.name: entry} if labels else {})
+        if labels:
+            WITH_LABELS[entry.name] = entry
         return formula
 
     return register
@@ -583,9 +595,7 @@ def metric_of(formula: Callable[..., object], among: Mapping[str, Metric] = METR
 
 
 def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
-    """The metric called `name` in `text`, in upper or lower case, and the options that the name
-    implies.
-    """
+    """The metric called `name` in `text`, in any case, and the options that the name implies."""
     if name in among:
         return among[name], {}
     if name not in UNCLEAR:
@@ -596,41 +606,47 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
 
 
 def unknown(name: str, among: Mapping[str, Any], text: str = "") -> str:
-    """The message for a name that is not in a list: the nearest names of this list and of the
-    others.
-    """
+    """The message for a name that is not in a list: the nearest names of all lists."""
     kind = among.kind if isinstance(among, Registry) else "metric"
     where = "" if text in ("", name) else f" in {shown(text)}"
-    some = ", ".join([*among][:MOST_LISTED]) + f" and {len(among) - MOST_LISTED} more" * (
-        len(among) > MOST_LISTED
-    )
-    column = (
-        f"; {shown('value:' + name)} is the value of a column, if this is one"
-        if among is METRICS
-        else ""
-    )
-    return (
-        f"unknown {kind} "
-        f"{shown(name)}{where}{near_names(name, among) or f'. Known names: {some}{column}'}"
-    )
+    says = f"unknown {kind} {shown(name)}{where}"
+    near = near_names(name, among)
+    if near:
+        return f"{says}{near}"
+    known = ", ".join([*among][:MOST_LISTED])
+    n_more = len(among) - MOST_LISTED
+    if n_more > 0:
+        known += f" and {n_more} more"
+    column = ""
+    if among is METRICS:
+        column = f"; {shown('value:' + name)} is the value of a column, if this is one"
+    return f"{says}. Known names: {known}{column}"
 
 
 def near_names(name: str, among: Mapping[str, Any], others: Mapping[str, str] | None = None) -> str:
-    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of all lists, verbs and `others`;
-    empty if none is near.
+    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names; empty if none is near.
+
+    The names are those of all lists, of verbs, and `others`.
     """
-    base = (
-        name if name in (others or {}) else ENDING.sub("", name) or name
-    )  # nerr8 is a name, ndcg10 has a cutoff
+    words = dict(others or {})
+    base = name
+    if name not in words:  # nerr8 is a name, ndcg10 has a cutoff
+        base = ENDING.sub("", name) or name
     if meant := unclear(base):
         return f"; {meant}"
     known: dict[str, str] = {}
-    for each in (*(x for x in reversed(Registry.every) if x.verb), among):
-        verb = f" (of {each.verb})" if each is not among and isinstance(each, Registry) else ""
-        for key, entry in each.items():
-            known |= {
-                other: f"{main!r}{verb}"
-                for other, main in getattr(entry, "names", {key: key}).items()
-            }
-    near = near_words(base, known | dict(others or {}), 3)
+    for registry in reversed(Registry.every):
+        if registry.verb:
+            verb = "" if registry is among else f" (of {registry.verb})"
+            known |= _proposals(registry, verb)
+    near = near_words(base, known | _proposals(among) | words, 3)
     return f". Did you mean {' or '.join(near)}?" if near else ""
+
+
+def _proposals(entries: Mapping[str, Any], verb: str = "") -> dict[str, str]:
+    """The names of a list, each with the name that a message proposes."""
+    proposals = {}
+    for key, entry in entries.items():
+        for name, proposed in getattr(entry, "names", {key: key}).items():
+            proposals[name] = f"{proposed!r}{verb}"
+    return proposals

@@ -26,9 +26,7 @@ EITHER: Mapping[str, Metric] = ChainMap(*_BOTH)
 
 
 class OfItems(NamedTuple):
-    """A metric of the whole table, among the requests of a verb that also takes metrics of
-    queries.
-    """
+    """A metric of the whole table, where a verb also takes metrics of queries."""
 
     call: Call
 
@@ -41,15 +39,15 @@ MOST_READ = 2**14
 
 
 def each_of(requests: Iterable[Any]) -> Iterator[Any]:
-    """The requests one by one: those in lists, sets and generators, and objects of ir_measures as
-    texts.
+    """The requests one by one: those in lists, sets and generators, too.
+
+    Objects of ir_measures become texts.
     """
     for request in requests:
+        is_single = isinstance(request, (str, bytes, Mapping, Call, OfItems))
         if type(request).__module__.partition(".")[0] == "ir_measures":
             yield str(request)
-        elif isinstance(request, (str, bytes, Mapping, Call, OfItems)) or not isinstance(
-            request, Iterable
-        ):
+        elif is_single or not isinstance(request, Iterable):
             yield request
         elif isinstance(request, (set, frozenset)):
             yield from each_of(sorted(request, key=str))  # a set has no order of its own
@@ -62,8 +60,9 @@ def calls_of(
     example: str = "evaluate('ndcg@10')",
     among: Mapping[str, Metric] = METRICS,
 ) -> list[Call]:
-    """The calls that texts and functions name, each once; calls are taken as they are. Errors show
-    `example`.
+    """The calls that texts and functions name, each once; calls are taken as they are.
+
+    Errors show `example`.
     """
     calls: list[Call] = []
     for request in each_of(requests):
@@ -72,7 +71,9 @@ def calls_of(
                 "an expression has no name among the metrics; write text, as in ", asked_as(example)
             )
         if isinstance(request, Call):
-            calls += [request] if among is METRICS else only_of_rankings([request], example)
+            if among is not METRICS:
+                only_of_rankings([request], example)
+            calls.append(request)
         elif callable(request):
             calls.append(call_of(metric_of(request, among), (), {}))
         else:
@@ -83,25 +84,23 @@ def calls_of(
 
 
 def read_requests(requests: Sequence[Any], among: Mapping[str, Metric]) -> tuple[Any, ...]:
-    """The requests with calls for texts and functions, `OfItems` for some of `EITHER`; expressions
-    are taken as they are.
+    """The requests with calls for texts and functions; expressions are taken as they are.
+
+    Of `EITHER`, a metric of the whole table is an `OfItems`.
     """
-    found: list[Any] = []
+    calls: list[Any] = []
     for request in each_of(requests):
-        if (
-            isinstance(request, Call)
-            and among is EITHER
-            and request.metric.listed == CATALOG_METRICS.name
-        ):
-            found.append(OfItems(request))
+        if isinstance(request, Call) and among is EITHER:
+            of_items = request.metric.listed == CATALOG_METRICS.name
+            calls.append(OfItems(request) if of_items else request)
         elif isinstance(request, (pl.Expr, Call, OfItems)):
-            found.append(request)
+            calls.append(request)
         elif among is EITHER:
             for one in texts_of(request) if isinstance(request, str) else [request]:
-                found += _of_either(one)
+                calls += _of_either(one)
         else:
-            found += calls_of(request, among=among)
-    return tuple(found)
+            calls += calls_of(request, among=among)
+    return tuple(calls)
 
 
 def _of_either(request: Any) -> Sequence[Call | OfItems]:
@@ -122,15 +121,14 @@ def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:
     known = among.read if isinstance(among, Registry) else {}
     if text in known:
         return known[text]
+    calls: list[Call] = []
     texts = texts_of(text)
-    each = (
-        [calls_in(texts[0], among)] if len(texts) == 1 else [_calls_in(one, among) for one in texts]
-    )
-    calls = tuple(call for some in each for call in some)
+    for one in texts:
+        calls += calls_in(one, among) if len(texts) == 1 else _calls_in(one, among)
     if len(text) <= LONGEST:
         if len(known) >= MOST_READ:
             known.clear()
-        known[text] = calls
+        known[text] = tuple(calls)
     return calls
 
 
@@ -142,19 +140,18 @@ def averaged(
     of_rankings: bool = False,
     weighs: bool = False,
 ) -> list[Call]:
-    """The calls that requests name, under a setup if one is given; an expression is the call of its
-    value.
+    """The calls that requests name, under a setup if one is given.
 
-    Refused are calls whose values are not numbers; with `of_rankings`, values that are not computed
-    from a ranking; and ratios of sums over all queries, unless the caller `weighs` queries by their
-    divisors.
+    An expression is the call of its value. Refused are calls whose values are not numbers; with
+    `of_rankings`, values that are not computed from a ranking; and ratios of sums over all queries,
+    unless the caller `weighs` queries by their divisors.
     """
-    each = (
-        x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in each_of(requests)
-    )
-    calls = [
-        call if setup is None else call.under(setup) for call in calls_of(*each, example=example)
-    ]
+    each = list(each_of(requests))
+    if not of_rankings:
+        each = [_value(x) if isinstance(x, pl.Expr) else x for x in each]
+    calls = calls_of(*each, example=example)
+    if setup is not None:
+        calls = [call.under(setup) for call in calls]
     if of_rankings:
         only_of_rankings(calls, example)
     if not weighs:
@@ -199,8 +196,9 @@ def only_of_rankings(calls: Sequence[Call], example: str) -> Sequence[Call]:
 
 
 def _value(x: pl.Expr) -> Call:
-    """The value of an expression; named like a metric, as those of `rf.expr` are, it has that
-    metric's direction and bounds.
+    """The value of an expression, with the direction and bounds of a metric that it is named like.
+
+    Expressions of `rf.expr` are.
     """
     like: list[Call] = []
     with suppress(RankframeError):

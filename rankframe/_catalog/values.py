@@ -1,6 +1,4 @@
-"""Values as metrics: a number per query that is not computed from a ranking, such as an answer's
-faithfulness.
-"""
+"""Values as metrics: a number per query of no ranking, such as an answer's faithfulness."""
 
 from __future__ import annotations
 
@@ -32,10 +30,11 @@ def _ends(given: Any) -> tuple[float | None, ...]:
     """Two bounds in rising order, None for no limit; TypeError or ValueError for anything else."""
     if isinstance(given, (str, bytes, Mapping)):
         raise TypeError
-    least, greatest = ends = tuple(None if x is None else number(ANY_NUMBER, x) for x in given)
-    if least is not None and greatest is not None and not 0 < greatest - least < math.inf:
-        raise ValueError
-    return ends
+    ends = tuple(None if x is None else number(ANY_NUMBER, x) for x in given)
+    least, greatest = ends
+    if least is None or greatest is None or 0 < greatest - least < math.inf:
+        return ends
+    raise ValueError
 
 
 TWO_ENDS = (
@@ -90,7 +89,8 @@ def value(of: pl.Expr | Column, *, bounds: Ends = None, higher_is_better: bool =
     --------
     >>> import polars as pl, rankframe as rf
     >>> answers = pl.DataFrame({"question": [1, 2, 3], "faithfulness": [1.0, 0.5, None]})
-    >>> answers.rank.on(query="question").mean(rf.value("faithfulness", bounds=(0, 1))).item()   # the third has none
+    >>> faithful = rf.value("faithfulness", bounds=(0, 1))
+    >>> answers.rank.on(query="question").mean(faithful).item()   # the third has none
     0.75
     >>> print(rf.value("latency", higher_is_better=False))
     value:latency(higher_is_better=False)
@@ -120,33 +120,31 @@ def call_of_value(of: pl.Expr | str, options: Mapping[str, object]) -> Call:
     column = of if isinstance(of, pl.Expr) else pl.col(of)
     if column.meta.output_name(raise_if_undetermined=False) is None:
         raise InvalidOption(f"{shown(of)} may make several columns; write an expression for each")
-    call = call_of(VALUE, (), {name: x for name, x in options.items() if x is not None})
+    given = {name: x for name, x in options.items() if x is not None}
+    call = call_of(VALUE, (), given)
     return replace(call, column=Expression(column))
 
 
 def call_of_expression(x: pl.Expr, like: Call | None = None) -> Call:
-    """The value of an expression as it is, called like its column, with the bounds and the
-    direction of a metric.
+    """The value of an expression as it is, called like its column.
+
+    It has the bounds and the direction of a metric that it is `like`.
     """
-    metric = (
-        VALUE
-        if like is None
-        else replace(VALUE, bounds=like.bounds, higher_is_better=like.higher_is_better)
-    )
-    return replace(call_of_value(x, {}), metric=replace(metric, name=""))
+    metric = replace(VALUE, name="")
+    if like is not None:
+        metric = replace(metric, bounds=like.bounds, higher_is_better=like.higher_is_better)
+    return replace(call_of_value(x, {}), metric=metric)
 
 
 def column_in(text: str) -> tuple[str, str] | None:
-    """The column and the options in a text such as ``value:faithfulness(bounds=[0,1])``; None for
-    another text.
-    """
-    found = _TEXT.fullmatch(text)
-    if found is None:
+    """The column and the options in ``value:faithfulness(bounds=[0,1])``; None in other texts."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
         return None
-    column = found["column"]
+    column = match["column"]
     if column[:1] in ("'", '"'):
         with suppress(SyntaxError, ValueError):
             column = str(ast.literal_eval(column))
     if not column:
         raise InvalidOption(f"{shown(text)} names no column; write 'value:faithfulness'")
-    return column, found["options"] or ""
+    return column, match["options"] or ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
@@ -48,29 +48,34 @@ def without_unfit(given: Any, names: Collection[str] | None) -> Any:
         reader = pa.RecordBatchReader.from_stream(given)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):  # a single column
         return given
-    times = Counter(reader.schema.names)
-    reasons = {field.name: str(field.type) for field in reader.schema if is_unfit(field.type)}
-    reasons |= {name: f"there {n} times" for name, n in times.items() if n > 1}
+    fields = reader.schema
+    reasons = {field.name: str(field.type) for field in fields if is_unfit(field.type)}
+    for name, n in Counter(fields.names).items():
+        if n > 1:
+            reasons[name] = f"there {n} times"
     if not reasons:
         return reader
-    told = [
-        f"column {name!r} is {why}"
-        for name, why in reasons.items()
-        if names is None or name in names
-    ]
-    if told:
-        warn(f"{', and '.join(told)}, which Polars cannot hold; it is left out")
-    places = [i for i, name in enumerate(reader.schema.names) if name not in reasons]
-    schema = pa.schema([reader.schema.field(i) for i in places])
-    batches = (
-        pa.record_batch([batch.column(i) for i in places], schema=schema) for batch in reader
-    )
-    return pa.RecordBatchReader.from_batches(schema, batches)
+    missed = [name for name in reasons if names is None or name in names]
+    if missed:
+        says = ", and ".join(f"column {name!r} is {reasons[name]}" for name in missed)
+        warn(f"{says}, which Polars cannot hold; it is left out")
+    places = [i for i, name in enumerate(fields.names) if name not in reasons]
+    schema = pa.schema([fields.field(i) for i in places])
+
+    def batches() -> Iterator[Any]:
+        for batch in reader:
+            columns = [batch.column(i) for i in places]
+            yield pa.record_batch(columns, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def is_unfit(kind: Any) -> bool:
     """Whether a type of Arrow is none of Polars', or holds such a type."""
     import pyarrow.types as types
 
-    own = types.is_interval(kind) or types.is_union(kind) or types.is_run_end_encoded(kind)
-    return own or any(is_unfit(kind.field(i).type) for i in range(kind.num_fields))
+    for is_of_kind in (types.is_interval, types.is_union, types.is_run_end_encoded):
+        if is_of_kind(kind):
+            return True
+    inner = [kind.field(i).type for i in range(kind.num_fields)]
+    return any(map(is_unfit, inner))

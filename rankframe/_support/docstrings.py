@@ -9,10 +9,9 @@ from collections.abc import Iterator
 
 def sections(doc: str) -> tuple[str, dict[str, str]]:
     """What stands before the first section, and the sections by their titles."""
-    pieces = re.split(r"^(\w[\w ]*)\n-+\n", doc, flags=re.MULTILINE)
-    return pieces[0].strip(), {
-        title: text.strip() for title, text in zip(pieces[1::2], pieces[2::2], strict=True)
-    }
+    before, *others = re.split(r"^(\w[\w ]*)\n-+\n", doc, flags=re.MULTILINE)
+    texts = [text.strip() for text in others[1::2]]
+    return before.strip(), dict(zip(others[::2], texts, strict=True))
 
 
 def entries(section: str) -> Iterator[tuple[str, str]]:

@@ -45,10 +45,10 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 def streams(resamples: int, seed: int) -> Iterator[tuple[np.random.PCG64, int, int]]:
-    """For each block of resamples: its generator, its size, and the number of resamples done after
-    it.
-    """
-    for i, child in enumerate(np.random.SeedSequence(seed).spawn(-(-resamples // BLOCK))):
+    """For each block of resamples: its generator, its size, and the number done after it."""
+    n_blocks = -(-resamples // BLOCK)
+    children = np.random.SeedSequence(seed).spawn(n_blocks)
+    for i, child in enumerate(children):
         done = min((i + 1) * BLOCK, resamples)
         yield np.random.PCG64(child), done - i * BLOCK, done
 
@@ -61,29 +61,33 @@ def parts(size: int, width: int) -> Iterator[int]:
 
 
 def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> np.ndarray[Any, Any]:
-    """`rows` times `n` whole numbers of a type, cut from the stream's 64 bits, lowest first; the
-    rest is dropped.
+    """`rows` times `n` whole numbers of a type, cut from the stream's 64 bits, lowest first.
+
+    The rest is dropped.
     """
     width = 8 // np.dtype(kind).itemsize
-    drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)
-    return drawn.view(kind).reshape(rows, -1)[:, :n]
+    n_words = rows * -(-n // width)
+    bits = stream.random_raw(n_words).astype("<u8", copy=False)
+    numbers = bits.view(kind).reshape(rows, -1)
+    return numbers[:, :n]
 
 
 def counts(stream: np.random.PCG64, rows: int, n: int) -> Floats:
     """How often each of n queries is drawn in n draws, a row per resample."""
-    drawn = np.multiply(words(stream, rows, n, "<u4"), np.uint64(n), dtype=np.uint64)
-    drawn >>= np.uint64(32)
-    at = drawn.view(np.int64)
+    numbers = words(stream, rows, n, "<u4")
+    scaled = np.multiply(numbers, np.uint64(n), dtype=np.uint64)
+    scaled >>= np.uint64(32)
+    query = scaled.view(np.int64)
     if rows > 1:
-        at += np.arange(0, rows * n, n)[:, None]
-    return np.bincount(at.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+        query += np.arange(0, rows * n, n)[:, None]
+    times = np.bincount(query.ravel(), minlength=rows * n)
+    return times.reshape(rows, n).astype(np.float64)
 
 
 def exponentials(stream: np.random.PCG64, rows: int, n: int) -> Floats:
     """Random weights of n queries, exponentially distributed, a row per resample."""
-    uniform = (words(stream, rows, n, "<u8") >> np.uint64(11)).astype(
-        np.float64
-    ) * 2.0**-53  # from 0 to below 1
+    digits = words(stream, rows, n, "<u8") >> np.uint64(11)
+    uniform = digits.astype(np.float64) * 2.0**-53  # from 0 to below 1
     return np.negative(np.log1p(-uniform))
 
 
@@ -98,17 +102,17 @@ def each(
 
 
 def affordable(resamples: int, n: int) -> int:
-    """The number of resamples of n queries, of which more than `MOST_NUMBERS` allows leave out
-    some.
-    """
-    return min(resamples, max(LEAST_RESAMPLES, MOST_NUMBERS // max(n, 1)))
+    """The number of resamples of n queries, at most as many as `MOST_NUMBERS` allows."""
+    most = MOST_NUMBERS // max(n, 1)
+    return min(resamples, max(LEAST_RESAMPLES, most))
 
 
 def of_blocks(
     task: Callable[[np.random.PCG64, int], T], resamples: int, n: int, seed: int, step: Step | None
 ) -> list[T]:
-    """What a task makes of each block of resamples of n queries, given its generator and its size;
-    several blocks at once.
+    """What a task makes of each block of resamples of n queries, several blocks at once.
+
+    A task gets the block's generator and its size.
     """
     finished: list[int] = []
 
@@ -119,23 +123,23 @@ def of_blocks(
             step(min(len(finished) * BLOCK, resamples), resamples)
         return result
 
-    blocks = [(stream, size) for stream, size, _ in streams(resamples, seed)]
+    blocks = [partial(of_block, stream, size) for stream, size, _ in streams(resamples, seed)]
     if resamples * n <= FEW_NUMBERS:
-        return [of_block(*block) for block in blocks]
-    return at_once([partial(of_block, *block) for block in blocks])
+        return [block() for block in blocks]
+    return at_once(blocks)
 
 
 def product(drawn: Floats, columns: Floats) -> Floats:
-    """The matrix product, as a sum over parts of the queries that BLAS multiplies in this
-    thread.
-    """
+    """The matrix product, as a sum over parts of the queries that BLAS does in this thread."""
     n = len(columns)
-    width = max(1, PRODUCT // max(1, len(drawn) * columns.shape[1]))
+    n_cells = len(drawn) * columns.shape[1]
+    width = max(1, PRODUCT // max(1, n_cells))
     if width >= n:
         return drawn @ columns
     total = np.zeros((len(drawn), columns.shape[1]))
     for start in range(0, n, width):
-        total += drawn[:, start : start + width] @ columns[start : start + width]
+        part = slice(start, start + width)
+        total += drawn[:, part] @ columns[part]
     return total
 
 
@@ -147,25 +151,29 @@ def resampled(
     step: Step | None,
     draw: Draw = counts,
 ) -> Floats:
-    """The statistic of each resample, from the sums of the columns, with each query counted as
-    often as drawn.
+    """The statistic of each resample, from the sums of the columns over the drawn queries.
+
+    Each query counts as often as drawn.
     """
     n = len(columns[0])
-    cuts = np.cumsum([x.shape[1] for x in columns])[:-1]
+    widths = [x.shape[1] for x in columns]
+    ends = np.cumsum(widths)[:-1]
     stacked = np.hstack(columns)
 
     def of_block(stream: np.random.PCG64, size: int) -> Floats:
-        drawn = (product(draw(stream, rows, n), stacked) for rows in parts(size, n))
-        return np.vstack([statistic(np.split(sums, cuts, axis=1)) for sums in drawn])
+        statistics = []
+        for rows in parts(size, n):
+            sums = product(draw(stream, rows, n), stacked)
+            statistics.append(statistic(np.split(sums, ends, axis=1)))
+        return np.vstack(statistics)
 
     return np.vstack(of_blocks(of_block, resamples, n, seed, step))
 
 
 def as_text(query: Sequence[str]) -> pl.Expr:
     """The ids in some columns as one text."""
-    return pl.concat_str(
-        [pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f"
-    )
+    texts = [pl.col(name).cast(pl.String).fill_null("\0") for name in query]
+    return pl.concat_str(texts, separator="\x1f")
 
 
 def seeds_of(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
@@ -173,18 +181,24 @@ def seeds_of(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned
     import pandas as pd
 
     texts = queries.select(as_text(query)).to_series()
-    hashed: Unsigned = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
-    return _mixed(hashed + np.uint64(GOLDEN * (seed + 1) % 2**64))
+    objects = texts.to_numpy().astype(object)
+    hashes: Unsigned = pd.util.hash_array(objects, categorize=False)
+    start = GOLDEN * (seed + 1) % 2**64
+    return _mixed(hashes + np.uint64(start))
 
 
 def uniforms(seeds: Unsigned, n: int) -> Floats:
     """`n` numbers from 0 to below 1 for each seed: a column per seed."""
-    steps = (np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN))[:, None]
-    return np.asarray((_mixed(seeds + steps) >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+    numbers = np.arange(1, n + 1, dtype=np.uint64)
+    steps = (numbers * np.uint64(GOLDEN))[:, None]
+    digits = _mixed(seeds + steps) >> np.uint64(11)
+    return np.asarray(digits * 2.0**-53, dtype=np.float64)
 
 
 def _mixed(x: Unsigned) -> Unsigned:
     """The finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(30))
+    x = x * np.uint64(0xBF58476D1CE4E5B9)
+    x = x ^ (x >> np.uint64(27))
+    x = x * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

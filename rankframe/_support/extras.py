@@ -23,8 +23,9 @@ def load(module: str, extra: str) -> ModuleType:
 
 
 def version_of(package: str) -> str:
-    """The version of a package; ``0+unknown`` for a copy that was not installed, as on the path of
-    a cluster's workers.
+    """The version of a package; ``0+unknown`` for a copy that was not installed.
+
+    A cluster's workers may have such a copy on their path.
     """
     try:
         return version(package)

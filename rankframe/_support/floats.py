@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 else:
 
     class NumPy:
-        """The module, without the time that its import takes; what was read once is an
-        attribute.
-        """
+        """The module, imported at the first reading; what was read once is an attribute."""
 
         def __getattr__(self, name: str) -> Any:
             import numpy
 
-            found = vars(self)[name] = getattr(numpy, name)
-            return found
+            value = getattr(numpy, name)
+            vars(self)[name] = value
+            return value
 
-    np, NDArray = NumPy(), Any
+    np = NumPy()
+    NDArray = Any
 
 Floats: TypeAlias = "NDArray[np.float64]"
 Integers: TypeAlias = "NDArray[np.int64]"

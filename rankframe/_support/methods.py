@@ -1,6 +1,4 @@
-"""Functions for users, also as methods of objects: their calls enter the package here, and its
-errors leave it.
-"""
+"""Functions for users, also as methods: calls enter the package here, and errors leave it."""
 
 from __future__ import annotations
 
@@ -63,13 +61,14 @@ class Lifted:
 
 
 class Method:
-    """A method of one object: like Python's own, with the object's result type in its signature and
-    help.
-    """
+    """A method of one object, whose signature and help have the object's type of results."""
 
     def __init__(self, function: Callable[..., object], returns: object, ranker: Owner) -> None:
-        self.__func__, self.__self__, self._declared = function, ranker, returns
-        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.__func__ = function
+        self.__self__ = ranker
+        self._declared = returns
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
         self.__module__ = function.__module__
 
     @cached_property
@@ -88,8 +87,9 @@ class Method:
 
     @property
     def __call__(self) -> Callable[..., object]:
-        """The call, with the method's own signature: IPython shows that of `__call__` too if it
-        differs.
+        """The call, with the method's own signature.
+
+        IPython shows the signature of `__call__`, too, if it differs.
         """
         return _Entrance(_enter, self)
 
@@ -104,26 +104,28 @@ class Method:
     @property
     def __doc__(self) -> str:  # type: ignore[override]
         text = inspect.getdoc(self.__func__) or ""
-        for polars, own in self.__self__._examples:
-            text = text.replace(polars, own)
+        for polars, spelled in self.__self__._examples:
+            text = text.replace(polars, spelled)
         kind = inspect.formatannotation(self._returns)
         kind = re.sub(r"\brankframe\._verbs\.\w+\.\w+\.", "rankframe.results.", kind)
         kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.(?!results)[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
-        found = RETURNS.search(text)
-        if found is None:
+        returns = RETURNS.search(text)
+        if returns is None:
             return f"{text}\n\nReturns\n-------\n{kind}\n    {about}"
-        lines = "\n".join(filter(None, [about, found.group(1)]))
-        return f"{text[: found.start(1)]}{kind}\n{indent(lines, ' ' * 4)}{text[found.end() :]}"
+        before = text[: returns.start(1)]
+        after = text[returns.end() :]
+        lines = "\n".join(filter(None, [about, returns[1]]))
+        return f"{before}{kind}\n{indent(lines, ' ' * 4)}{after}"
 
     def __repr__(self) -> str:
         return f"{self.__self__._spelled}.{self.__name__}{parameters_of(self.__signature__)}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Method) and (self.__self__, self.__func__) == (
-            other.__self__,
-            other.__func__,
-        )
+        if not isinstance(other, Method):
+            return False
+        theirs = (other.__self__, other.__func__)
+        return (self.__self__, self.__func__) == theirs
 
     def __hash__(self) -> int:
         return hash((id(self.__self__), self.__func__))
@@ -145,9 +147,8 @@ class _Entrance(partial[object]):
         return cast("Method", self.args[0]).__signature__
 
 
-Method.__name__ = (
-    "method"  # the name of Python's own methods; completion then uses the declared return type
-)
+# the name of Python's own methods; completion then uses the declared return type
+Method.__name__ = "method"
 
 
 def function_as_method(function: F) -> F:
@@ -158,8 +159,9 @@ def function_as_method(function: F) -> F:
 
 
 def called_by_users(function: F) -> F:
-    """Wrap a public function: it reads its arguments by its signature, and errors show the caller's
-    line.
+    """Wrap a public function: it reads its arguments by its signature.
+
+    Errors show the caller's line.
     """
     hidden = int("self" in inspect.signature(function).parameters)
 

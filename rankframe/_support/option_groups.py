@@ -1,6 +1,4 @@
-"""Options that many functions share: a group of them is a TypedDict, which a function takes by
-`Unpack`.
-"""
+"""Options that many functions share, in groups: each is a TypedDict, taken by `Unpack`."""
 
 from __future__ import annotations
 
@@ -22,29 +20,30 @@ UNPACKED = re.compile(r"Unpack\[(\w+)\]")
 
 def help_of(*groups: type) -> dict[str, str]:
     """The entry of each option in the docstrings of groups, after their first paragraph."""
-    found: dict[str, str] = {}
+    entry_of: dict[str, str] = {}
     for group in groups:
-        entries = ENTRY.split(inspect.cleandoc(group.__doc__ or "").partition("\n\n")[2])
-        for entry in entries:
-            found |= dict.fromkeys(named_in(entry), entry)
-    return found
+        doc = inspect.cleandoc(group.__doc__ or "")
+        _, _, entries = doc.partition("\n\n")
+        for entry in ENTRY.split(entries):
+            entry_of |= dict.fromkeys(named_in(entry), entry)
+    return entry_of
 
 
 def named_in(entry: str) -> list[str]:
     """The parameters that an entry of a docstring is about."""
-    return entry.partition("\n")[0].replace("*", "").split(", ")
+    names, _, _ = entry.partition("\n")
+    return names.replace("*", "").split(", ")
 
 
 def group_of(function: Callable[..., object]) -> Mapping[str, Any] | None:
-    """The options that a function unpacks, with their annotations as text; None if it unpacks
-    none.
-    """
+    """The options that a function unpacks, with annotations as text; None if it unpacks none."""
     *_, last = inspect.signature(function).parameters.values()
     unpacked = UNPACKED.fullmatch(str(last.annotation))
     if last.kind is not last.VAR_KEYWORD or unpacked is None:
         return None
-    group = cast("Any", function).__globals__[unpacked[1]]
-    return {name: annotation.__forward_arg__ for name, annotation in group.__annotations__.items()}
+    module = cast("Any", function).__globals__
+    annotations = module[unpacked[1]].__annotations__
+    return {name: annotation.__forward_arg__ for name, annotation in annotations.items()}
 
 
 def show(
@@ -67,34 +66,38 @@ def show(
         The names of options that stand before those of the function itself.
     """
     signature = inspect.signature(function)
-    *own, _ = signature.parameters.values()
-    of_position = [x for x in own if x.kind is not x.KEYWORD_ONLY]
-    of_name = [x for x in own if x.kind is x.KEYWORD_ONLY]
+    *parameters, _ = signature.parameters.values()
+    of_position = [x for x in parameters if x.kind is not x.KEYWORD_ONLY]
+    of_name = [x for x in parameters if x.kind is x.KEYWORD_ONLY]
     before = [options[name] for name in first if name in options]
     after = [x for name, x in options.items() if name not in first]
-    shown = signature.replace(parameters=[*of_position, *before, *of_name, *after])
-    annotations = {
-        x.name: x.annotation for x in shown.parameters.values() if x.annotation is not x.empty
-    }
-    annotations["return"] = shown.return_annotation
+    every = [*of_position, *before, *of_name, *after]
+    annotations = {x.name: x.annotation for x in every if x.annotation is not x.empty}
+    annotations["return"] = signature.return_annotation
+    shown = signature.replace(parameters=every)
     function.__annotations__ = annotations
     function.__dict__.update(__signature__=shown, aliases=known)
 
 
 def explain(function: Callable[..., object], entries: Mapping[str, str]) -> None:
-    """Add the entries of parameters of which the docstring of a function has none, and put all in
-    the order of the signature.
+    """Add the entries of parameters of which the docstring of a function has none.
+
+    All then stand in the order of the signature.
     """
     about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
     summary, _, listed = about.partition(PARAMETERS)
-    own = ENTRY.split(listed) if listed else []
-    documented = {name for entry in own for name in named_in(entry)}
-    places = {name: place for place, name in enumerate(inspect.signature(function).parameters)}
-    undocumented = dict.fromkeys(
-        text for name, text in entries.items() if name in places and name not in documented
-    )
-    in_order = sorted([*own, *undocumented], key=lambda entry: places.get(named_in(entry)[0], 0))
-    listed = "\n".join(in_order)
+    all_entries = ENTRY.split(listed) if listed else []
+    documented = {name for entry in all_entries for name in named_in(entry)}
+    places = {name: i for i, name in enumerate(inspect.signature(function).parameters)}
+    for name, entry in entries.items():
+        if name in places and name not in documented and entry not in all_entries:
+            all_entries.append(entry)
+
+    def place(entry: str) -> int:
+        first, *_ = named_in(entry)
+        return places.get(first, 0)
+
+    listed = "\n".join(sorted(all_entries, key=place))
     function.__doc__ = f"{summary}{PARAMETERS}{listed}{returns}{rest}"
 
 

@@ -1,6 +1,4 @@
-"""The kinds of options: which values a type in a signature takes, and the one reader of arguments
-that checks them.
-"""
+"""The kinds of options: which values a type in a signature takes, and the reader of arguments."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ from .option_values import Range
 
 @dataclass(frozen=True)
 class ValueOf:
-    """A value of the column with a role, declared with an option's type: ``Annotated[str,
-    ValueOf("group")]``.
-    """
+    """A value of the column with a role, as declared by ``Annotated[str, ValueOf("group")]``."""
 
     role: str
 
@@ -50,9 +46,7 @@ class NameOfColumn:
 
 
 class ReadInside:
-    """Declared with an option's type if the function itself reads the option, and has more to say
-    of a wrong value.
-    """
+    """Declared with the type of an option that the function itself reads, to say more of errors."""
 
 
 Column: TypeAlias = Annotated[str, NameOfColumn]
@@ -64,8 +58,7 @@ ColumnNames: TypeAlias = Sequence[Column] | Column
 
 @dataclass(frozen=True)
 class Alternative:
-    """One alternative of a kind: its name in errors, the function that reads a value, and the word
-    if it is one.
+    """One alternative of a kind: its name in errors, its reader, and the word if it is one.
 
     `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of
     another kind. Only options of verbs and functions take one that is not `of_metrics`.
@@ -91,8 +84,9 @@ class Kind:
         raise TypeError
 
     def check(self, name: str, given: object, of: str | None = None) -> Any:
-        """The value of the option `name`, of the metric `of`, as formulas take it; refused if no
-        alternative accepts it.
+        """The value of the option `name`, of the metric `of`, as formulas take it.
+
+        Refused if no alternative accepts it.
         """
         try:
             return self.read(given)
@@ -127,9 +121,8 @@ def check(name: str, given: object, annotation: object) -> Any:
 def names_columns(function: Callable[..., object], name: str) -> bool:
     """Whether a parameter of a function names columns, by its annotation."""
     original = inspect.unwrap(function)
-    return _has_column(
-        annotation_of(name, inspect.signature(original).parameters[name].annotation, original)
-    )
+    parameter = inspect.signature(original).parameters[name]
+    return _has_column(annotation_of(name, parameter.annotation, original))
 
 
 def _has_column(annotation: object) -> bool:
@@ -141,11 +134,14 @@ def kinds_of(function: Callable[..., object]) -> tuple[inspect.Signature, Mappin
     """The signature of a function, and the kinds of all parameters that its annotations tell."""
     original = inspect.unwrap(function)
     signature = inspect.signature(function)
-    named = [
-        x for x in signature.parameters.values() if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)
-    ]
-    kinds = {x.name: kind_of(annotation_of(x.name, x.annotation, original)) for x in named}
-    return signature, {name: kind for name, kind in kinds.items() if kind is not None}
+    kinds = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        kind = kind_of(annotation_of(name, parameter.annotation, original))
+        if kind is not None:
+            kinds[name] = kind
+    return signature, kinds
 
 
 def read_arguments(
@@ -155,17 +151,17 @@ def read_arguments(
     *,
     hidden: int = 0,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, bound to the function's signature and each read by its annotation,
-    or refused.
+    """The arguments of a call, bound to the function's signature and read, or refused, by it.
 
     The first `hidden` parameters are left out of the signature that an error shows: they are the
     object of a method.
     """
     signature, kinds = kinds_of(function)
-    given = bind(function.__name__, signature, args, options, hidden=hidden)
-    for name in given.arguments.keys() & kinds.keys():
-        given.arguments[name] = kinds[name].check(name, given.arguments[name])
-    return given.args, given.kwargs
+    bound = bind(function.__name__, signature, args, options, hidden=hidden)
+    arguments = bound.arguments
+    for name in arguments.keys() & kinds.keys():
+        arguments[name] = kinds[name].check(name, arguments[name])
+    return bound.args, bound.kwargs
 
 
 def bind(
@@ -177,8 +173,9 @@ def bind(
     hidden: int = 0,
     of_on: Collection[str] = (),
 ) -> inspect.BoundArguments:
-    """Bind the arguments of a call; an error shows the signature, or advises `on` for one of its
-    options, `of_on`.
+    """Bind the arguments of a call.
+
+    An error shows the signature, or advises `on` for one of its options, `of_on`.
     """
     try:
         return signature.bind(*args, **options)
@@ -192,9 +189,11 @@ def bind(
                 raise InvalidOption(f"{says}.{near}") from None
             if policy := nearest(other, of_on):
                 raise InvalidOption(f"{says}. Did you mean ", on(**{policy: ...}), "?") from None
-        own = signature.replace(parameters=[*signature.parameters.values()][hidden:])
+        parameters = [*signature.parameters.values()]
+        shown_part = signature.replace(parameters=parameters[hidden:])
         says = f"{name}: {error}; its signature is {name}"
-        raise InvalidOption(says + first_parameters_of(own, most=TWO_LINES - len(says))) from None
+        most = TWO_LINES - len(says)
+        raise InvalidOption(says + first_parameters_of(shown_part, most)) from None
 
 
 TWO_LINES = 200
@@ -202,19 +201,18 @@ TWO_LINES = 200
 
 
 def first_parameters_of(signature: inspect.Signature, most: int) -> str:
-    """The parameters with their defaults as far as `most` letters go, and ``...`` for the
-    others.
-    """
+    """The parameters with their defaults as far as `most` letters go, and ``...`` for others."""
     whole = parameters_of(signature)
     if len(whole) <= most:
         return whole
     fitting = "(...)"
     parameters = [*signature.parameters.values()]
     for number in range(1, len(parameters)):
-        first = parameters_of(inspect.Signature(parameters[:number])).removesuffix(")") + ", ...)"
-        if len(first) > most:
+        first = parameters_of(inspect.Signature(parameters[:number]))
+        with_others = first.removesuffix(")") + ", ...)"
+        if len(with_others) > most:
             break
-        fitting = first
+        fitting = with_others
     return fitting
 
 
@@ -225,32 +223,31 @@ def parameters_of(signature: inspect.Signature) -> str:
 
 
 def annotation_of(name: str, annotation: object, formula: Callable[..., object]) -> object:
-    """The annotation of a formula's option; text is resolved in the formula's module, or ``Any`` if
-    that fails.
+    """The annotation of a formula's option; ``Any`` if it cannot be known.
+
+    Text is resolved in the formula's module.
     """
     holder = SimpleNamespace(__annotations__={name: annotation})
+    module = getattr(formula, "__globals__", {})
+    aliases = getattr(formula, "aliases", None)  # of options that other functions have, too
     try:
-        aliases = getattr(formula, "aliases", None)  # of options that other functions have, too
-        found: object = get_type_hints(
-            holder, getattr(formula, "__globals__", {}), aliases, include_extras=True
-        )[name]
-        hash(found)
+        hints = get_type_hints(holder, module, aliases, include_extras=True)
+        hash(hints[name])
     except Exception:  # an annotation may be any expression
         return Any
-    return found
+    resolved: object = hints[name]
+    return resolved
 
 
 def role_of(annotation: object) -> str | None:
-    """The role of the column of which an option names a value, by the option's annotation; None for
-    any other option.
-    """
+    """The role of the column of which an option names a value; None for any other option."""
     if get_origin(annotation) in (Union, UnionType):
-        return next(
-            (role for arg in get_args(annotation) if (role := role_of(arg)) is not None), None
-        )
-    return next(
-        (x.role for x in getattr(annotation, "__metadata__", ()) if isinstance(x, ValueOf)), None
-    )
+        roles = map(role_of, get_args(annotation))
+        return next((role for role in roles if role is not None), None)
+    for metadata in getattr(annotation, "__metadata__", ()):
+        if isinstance(metadata, ValueOf):
+            return metadata.role
+    return None
 
 
 @lru_cache(maxsize=512)
@@ -265,7 +262,8 @@ def kind_of(annotation: object, within: Range = ANY_NUMBER) -> Kind | None:
 
 def words(of: Iterable[object]) -> Kind:
     """The kind of some words."""
-    return Kind(tuple(Alternative(repr(word), partial(values.word, word), word) for word in of))
+    alternatives = [Alternative(repr(word), partial(values.word, word), word) for word in of]
+    return Kind(tuple(alternatives))
 
 
 NONE = Alternative("None", partial(values.word, None))
@@ -290,43 +288,67 @@ ANY_OPTION = Kind((Alternative("a number", values.real), *PLAIN, OF_NUMBERS))
 
 
 def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] | None:
-    origin, args = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    args = get_args(annotation)
     if origin in (Union, UnionType):
-        each = [_alternatives(arg, within) for arg in args]
-        return None if None in each else tuple(one for some in each for one in some or ())
+        return _of_any(args, within)
     if annotation in (Any, inspect.Parameter.empty) or (origin is Annotated and ReadInside in args):
         return None
-    if simple := SIMPLE.get(annotation, SIMPLE.get(origin) if origin else None):
+    simple = SIMPLE.get(annotation, SIMPLE.get(origin) if origin else None)
+    if simple is not None:
         return (simple,)
     if origin is Annotated:
-        if own := next((x for x in args[1:] if isinstance(x, Kind)), None):
-            return own.alternatives
-        return _alternatives(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
+        for metadata in args[1:]:
+            if isinstance(metadata, Kind):
+                return metadata.alternatives
+        ranges = [metadata for metadata in args[1:] if isinstance(metadata, Range)]
+        return _alternatives(args[0], ranges[0] if ranges else within)
     if origin is Literal:
         return words(args).alternatives
     if annotation is int:
-        return (Alternative(f"a whole number {within}".strip(), partial(values.whole, within)),)
+        text = f"a whole number {within}".strip()
+        return (Alternative(text, partial(values.whole, within)),)
     if annotation is float:
-        text = f"a {'' if within.is_bounded else 'finite '}number {within}".strip()
+        finite = "" if within.is_bounded else "finite "
+        text = f"a {finite}number {within}".strip()
         return (Alternative(text, partial(values.number, within)),)
     if origin in (dict, collections.abc.Mapping, collections.abc.Sequence) and args:
-        kinds = [x for arg in args if (x := kind_of(arg, within)) is not None]
-        if len(kinds) < len(args):
+        return _of_many(args, within)
+    return _of_type(origin or annotation)
+
+
+def _of_any(args: Sequence[object], within: Range) -> tuple[Alternative, ...] | None:
+    """The alternatives of a union; None if one of its types is not checked."""
+    alternatives: list[Alternative] = []
+    for arg in args:
+        of_arg = _alternatives(arg, within)
+        if of_arg is None:
             return None
-        numeric = all(float in (arg, *get_args(arg)) for arg in args)
-        reads: list[Callable[[object], Any]] = [x.read for x in kinds]
-        if len(kinds) == 1:
-            return (
-                Alternative(
-                    f"a list (each {kinds[0]})", partial(values.several, *reads), of_metrics=numeric
-                ),
-            )
+        alternatives += of_arg
+    return tuple(alternatives)
+
+
+def _of_many(args: Sequence[object], within: Range) -> tuple[Alternative, ...] | None:
+    """A list or a mapping; None if a type of its values is not checked."""
+    kinds = [kind for kind in (kind_of(arg, within) for arg in args) if kind is not None]
+    if len(kinds) < len(args):
+        return None
+    numeric = all(float in (arg, *get_args(arg)) for arg in args)
+    readers: list[Callable[[object], Any]] = [kind.read for kind in kinds]
+    if len(kinds) == 1:
+        text = f"a list (each {kinds[0]})"
+        read: Callable[[Any], object] = partial(values.several, *readers)
+    else:
         text = f"a mapping (each key {kinds[0]}, each value {kinds[1]})"
-        return (Alternative(text, partial(values.mapping, *reads), of_metrics=numeric),)
-    kind = origin or annotation
-    plain = getattr(kind, "__module__", "") in ("builtins", "typing") or getattr(
-        kind, "_is_protocol", False
-    )
-    if isinstance(kind, type) and not plain:
-        return (Alternative(f"a {kind.__name__}", partial(values.of_type, kind), of_metrics=False),)
-    return None
+        read = partial(values.mapping, *readers)
+    return (Alternative(text, read, of_metrics=numeric),)
+
+
+def _of_type(kind: Any) -> tuple[Alternative, ...] | None:
+    """The objects of a class of a library; None for Python's own classes, which are not checked."""
+    is_plain = getattr(kind, "__module__", "") in ("builtins", "typing")
+    is_protocol = getattr(kind, "_is_protocol", False)
+    if not isinstance(kind, type) or is_plain or is_protocol:
+        return None
+    text = f"a {kind.__name__}"
+    return (Alternative(text, partial(values.of_type, kind), of_metrics=False),)

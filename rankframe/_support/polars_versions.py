@@ -50,8 +50,9 @@ Exploded = TypeVar("Exploded", pl.DataFrame, pl.LazyFrame, pl.Expr, pl.Series)
 
 
 class Source(Protocol):
-    """Yields the frames of a node of a plan: its columns, and the rows that a predicate and a
-    number leave.
+    """Yields the frames of a node of a plan.
+
+    It gives the columns, and the rows that a predicate and a number leave.
     """
 
     def __call__(
@@ -65,23 +66,19 @@ class Source(Protocol):
 
 
 def exploded(lists: Exploded, *columns: str) -> Exploded:
-    """A row for each value of lists, and a null for an empty one; what an empty one gives differs
-    by version unless written.
-    """
+    """A row for each value of lists, and a null for an empty one, in any version."""
     return lists.explode(*columns, empty_as_null=True)
 
 
 def io_source(read: Source, schema: Mapping[str, Any], name: str) -> pl.LazyFrame:
-    """A node of a plan that reads from Python, with its name in `explain` where Polars shows
-    one.
-    """
+    """A node of a plan that reads from Python, named in `explain` where Polars shows names."""
     from polars.io.plugins import register_io_source
 
-    named: Any = (
-        {"explain_name": name} if "explain_name" in signature(register_io_source).parameters else {}
-    )
+    options: dict[str, Any] = {}
+    if "explain_name" in signature(register_io_source).parameters:
+        options["explain_name"] = name
     reads = _keeping_errors(read) if WRAPS_ERRORS else read
-    return register_io_source(reads, schema=dict(schema), is_pure=True, **named)
+    return register_io_source(reads, schema=dict(schema), is_pure=True, **options)
 
 
 _wrapped: deque[RankframeError] = deque(maxlen=8)
@@ -106,7 +103,7 @@ def own_errors() -> Iterator[None]:
     try:
         yield
     except pl.exceptions.ComputeError as error:
-        wrapped = [own for own in _wrapped if str(own) in str(error)]
+        wrapped = [source_error for source_error in _wrapped if str(source_error) in str(error)]
         if not wrapped:
             raise
         _wrapped.remove(wrapped[-1])
@@ -123,25 +120,22 @@ def of_one(x: pl.Expr, function: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
     """What a function makes of an expression that it names often, which is computed once."""
     if FIELDS_PANIC_IN_GROUPS:
         return function(x)
-    return pl.struct(x=x).struct.with_fields(made=function(pl.field("x"))).struct.field("made")
+    made = function(pl.field("x"))
+    return pl.struct(x=x).struct.with_fields(made=made).struct.field("made")
 
 
 def sorted_in_group(x: pl.Expr, key: pl.Expr, descending: bool) -> pl.Expr:
     """An expression of a group, sorted by a key that is made of the whole group."""
-    rows = (
-        x.shift(0) if BEFORE_2 else x
-    )  # else another group's key sorts it, where groups come in no order
-    return rows.sort_by(key, descending=descending, maintain_order=True)
+    if BEFORE_2:  # else another group's key sorts it, where groups come in no order
+        x = x.shift(0)
+    return x.sort_by(key, descending=descending, maintain_order=True)
 
 
 def is_by_row(x: pl.Expr) -> bool | None:
     """Whether an expression is computed row by row; None if it cannot be known."""
+    tells = _each_part_is_by_row if hasattr(x.meta, "is_row_separable") else _lets_a_filter_pass
     try:
-        return (
-            _each_part_is_by_row(x)
-            if hasattr(x.meta, "is_row_separable")
-            else _lets_a_filter_pass(x)
-        )
+        return tells(x)
     except pl.exceptions.PolarsError:  # a Python function, or a field of a struct
         return None
 
@@ -157,11 +151,11 @@ def _each_part_is_by_row(x: pl.Expr) -> bool | None:
 
 
 def _lets_a_filter_pass(x: pl.Expr) -> bool | None:
-    """Whether the optimizer filters rows before the expression, as it may where that is computed
-    row by row.
-    """
+    """Whether the optimizer filters rows before the expression, as it may where it is by row."""
     if "python_udf" in str(x):
         return None
-    rows = pl.LazyFrame(schema=dict.fromkeys([OTHER, *x.meta.root_names()], pl.Null))
-    plan = rows.with_columns(x.alias("#value")).filter(pl.col(OTHER).cast(pl.Boolean)).explain()
+    names = [OTHER, *x.meta.root_names()]
+    rows = pl.LazyFrame(schema=dict.fromkeys(names, pl.Null))
+    with_value = rows.with_columns(x.alias("#value"))
+    plan = with_value.filter(pl.col(OTHER).cast(pl.Boolean)).explain()
     return not plan.startswith("FILTER")

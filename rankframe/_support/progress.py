@@ -1,6 +1,4 @@
-"""Progress of long computations: a bar of rich on a terminal, elsewhere a line a minute in the log
-``rankframe``.
-"""
+"""Progress of long computations: a bar on a terminal, elsewhere a line a minute in a log."""
 
 from __future__ import annotations
 
@@ -50,38 +48,42 @@ class Progress:
             self._thread.join()
 
     def __call__(self, done: int, total: int | None = None) -> None:
-        self._done, self._total = done, total
+        self._done = done
+        self._total = total
         bar = self._bar  # the thread may end it
         if bar is not None:
             bar.update(bar.task_ids[0], completed=done, total=total)
 
     def _watch(self) -> None:
         """Show the bar, or write to the log, until the computation ends."""
-        since, on_terminal = monotonic(), sys.stderr is not None and sys.stderr.isatty()
+        since = monotonic()
+        on_terminal = sys.stderr is not None and sys.stderr.isatty()
         if self._ended.wait(PATIENCE if on_terminal else SECONDS_OF_LINE):
             return
         if on_terminal:
             self._show()
             return
         while True:
-            of = "" if self._total is None else f" of {self._total:,}"
-            counted = f"{self._done:,}{of}, " if self._done else ""
-            LOG.info("%s: %s%.0f seconds so far", self._what, counted, monotonic() - since)
+            of_total = "" if self._total is None else f" of {self._total:,}"
+            done = f"{self._done:,}{of_total}, " if self._done else ""
+            LOG.info("%s: %s%.0f seconds so far", self._what, done, monotonic() - since)
             if self._ended.wait(SECONDS_OF_LINE):
                 return
 
     def _show(self) -> None:
         try:
-            bars, consoles, markup = (
-                load(f"rich.{name}", "stats") for name in ("progress", "console", "markup")
-            )
+            bars = load("rich.progress", "stats")
+            consoles = load("rich.console", "stats")
+            markup = load("rich.markup", "stats")
         except MissingExtra:
             return
         if not SCREEN.acquire(blocking=False):
             return
+        console = consoles.Console(file=sys.stderr)
+        title = markup.escape(self._what)
         try:
-            with bars.Progress(console=consoles.Console(file=sys.stderr), transient=True) as bar:
-                bar.add_task(markup.escape(self._what), completed=self._done, total=self._total)
+            with bars.Progress(console=console, transient=True) as bar:
+                bar.add_task(title, completed=self._done, total=self._total)
                 self._bar = bar
                 self._ended.wait()
         finally:

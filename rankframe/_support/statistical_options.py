@@ -48,14 +48,18 @@ OfGroups: TypeAlias = Literal["auto", "t", "permutation", "bounded"]
 """The estimators of groups that share no query."""
 
 OF_GROUPS: Mapping[str, str] = {
-    "t": "Welch's t-test", "permutation": "permutation of the groups", "bounded": "the bounded interval",
-}  # fmt: skip
+    "t": "Welch's t-test",
+    "permutation": "permutation of the groups",
+    "bounded": "the bounded interval",
+}
 """The estimators of `OfGroups` in sentences."""
 
 Correction: TypeAlias = Literal["holm", "bh", "by"]
 CORRECTIONS: Mapping[Correction, str] = {
-    "holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction", "by": "Benjamini and Yekutieli's correction",
-}  # fmt: skip
+    "holm": "Holm's correction",
+    "bh": "Benjamini and Hochberg's correction",
+    "by": "Benjamini and Yekutieli's correction",
+}
 
 Family: TypeAlias = Literal["all", "metric"]
 """The p-values that are corrected together: all of them, or each metric's."""

@@ -1,6 +1,4 @@
-"""Threads: tasks in as many as Polars has, and processes that were forked without those of its
-pool.
-"""
+"""Threads: tasks in as many as Polars has, and processes that were forked without its pool."""
 
 from __future__ import annotations
 
@@ -27,30 +25,25 @@ def use_polars() -> None:
         if _used or _lacks_threads():
             says = (
                 "this process was forked after an evaluation or other work of Polars, without "
-                "the threads that it"
+                "the threads that it needs"
             )
             raise RankframeError(
-                f'{says} needs; start workers as multiprocessing.get_context("spawn") does'
+                f'{says}; start workers as multiprocessing.get_context("spawn") does'
             )
         _forked = False
     _used = True
 
 
 def _lacks_threads() -> bool:
-    """Whether the process has fewer threads than Python's and those of Polars' pool; false if it is
-    not known.
-    """
-    in_pool = (
-        pl.thread_pool_size()
-    )  # starts the pool unless the process or one that it was forked from did
+    """Whether the process lacks threads of Polars' pool beside Python's; false if not known."""
+    # starts the pool unless the process or one that it was forked from did
+    n_in_pool = pl.thread_pool_size()
     try:
-        threads = len(os.listdir("/proc/self/task"))
+        n_threads = len(os.listdir("/proc/self/task"))
     except OSError:  # no Linux
         return False
-    return (
-        threads - sum(not isinstance(x, threading._DummyThread) for x in threading.enumerate())
-        < in_pool
-    )
+    n_of_python = sum(not isinstance(x, threading._DummyThread) for x in threading.enumerate())
+    return n_threads - n_of_python < n_in_pool
 
 
 def _mark_child() -> None:
@@ -70,11 +63,15 @@ _here = threading.local()
 
 
 def threads() -> int:
-    """The number of tasks at once: one inside a task, and in a callback of Polars, which holds a
-    thread that others may wait for.
+    """The number of tasks at once.
+
+    It is one inside a task, and in a callback of Polars, which holds a thread that others may wait
+    for.
     """
     in_callback = isinstance(threading.current_thread(), threading._DummyThread)
-    return 1 if in_callback or getattr(_here, "in_task", False) else pl.thread_pool_size()
+    if in_callback or getattr(_here, "in_task", False):
+        return 1
+    return pl.thread_pool_size()
 
 
 def at_once(tasks: Sequence[Callable[[], T]]) -> list[T]:
@@ -83,7 +80,8 @@ def at_once(tasks: Sequence[Callable[[], T]]) -> list[T]:
     if n == 1:
         return [task() for task in tasks]
     results: list[Any] = [None] * len(tasks)
-    left, errors = iter(range(len(tasks))), list[BaseException]()
+    errors: list[BaseException] = []
+    left = iter(range(len(tasks)))
 
     def go() -> None:
         _here.in_task = True

@@ -13,9 +13,7 @@ from typing import IO, cast
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that replaces `path` when it is complete; a pipe or a device is written to
-    directly.
-    """
+    """Open a new file that replaces `path` when complete; a pipe or device is written directly."""
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
@@ -38,9 +36,7 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file when the new one is complete, or keep the old one; with the ending .gz it is
-    compressed.
-    """
+    """Replace a file when the new one is complete, or keep it; with .gz it is compressed."""
     try:
         with replaced(path) as file:
             file.write(content)

@@ -1,3 +1,1 @@
-"""One table: the roles of its columns, policies, other tools' conventions, faults, a run joined
-with its judgments.
-"""
+"""One table: its roles, policies, conventions, and faults, and a run joined with its judgments."""

@@ -1,6 +1,4 @@
-"""A table's columns by role: checks of names and types, sort keys with tie rules, faults of
-rows.
-"""
+"""A table's columns by role: checks of names and types, sort keys, and faults of rows."""
 
 from __future__ import annotations
 
@@ -28,77 +26,94 @@ NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 LAST_RANK = 2**32 - 1
 """The largest rank, which a column of ranks in a result holds."""
 
+OTHER_TIES = [name for name, rule in TIE_RULES.items() if not rule.refuses]
+
 TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     "NaN score": lambda x: (
-        f"column {x.roles.score!r} holds NaN; write null for a document that was not retrieved", steps.without_nan()
+        f"column {x.roles.score!r} holds NaN; write null for a document that was not retrieved",
+        steps.without_nan(),
     ),
     "label not finite": lambda x: (
-        f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond " f"{GREATEST:g}; write null for a document that "
-        "nobody judged, and smaller numbers for the others",
+        f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond {GREATEST:g}; "
+        "write null for a document that nobody judged, and smaller numbers for the others",
     ),
     "repeated document": lambda x: (
-        f"a query holds the same {x.roles.doc_name!r} twice; keep one row of each, or, if " "these are several rankings, name the "
-        "column that says which: ",
+        f"a query holds the same {x.roles.doc_name!r} twice; keep one row of each, or, if these "
+        "are several rankings, name the column that says which: ",
         on(query=[..., *x.roles.query]),
     ),
     "document without id": lambda x: nameless(x),
     "repeated subtopic": lambda x: (
         f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",
-        steps.one_kept([*x.roles.query, x.roles.doc_name, x.roles.subtopic], ", for instance with {}"),
+        steps.one_kept(
+            [*x.roles.query, x.roles.doc_name, x.roles.subtopic], ", for instance with {}"
+        ),
     ),
     "subtopic listed twice": lambda x: (
         f"a list in column {x.roles.subtopic!r} names a subtopic twice; name each once",
     ),
     "two scores": lambda x: (
-        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; " "give it one score",
+        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give "
+        "it one score",
     ),
     "forbidden tie": lambda x: (
-        f"documents of a query share a value of {x.roles.score!r} and ", option(ties=x.policies.ties),
-        " forbids it; choose how ties stand: " f"{', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
+        f"documents of a query share a value of {x.roles.score!r} and ",
+        option(ties=x.policies.ties),
+        f" forbids it; choose how ties stand: {', '.join(OTHER_TIES)}",
     ),
     "nested document": lambda x: (
-        f"column {x.roles.doc_name!r} holds lists or structs, which ", option(ties=x.policies.ties),
-        " cannot compare as text; make text of them, or say ", option(ties="doc_desc"),
+        f"column {x.roles.doc_name!r} holds lists or structs, which ",
+        option(ties=x.policies.ties),
+        " cannot compare as text; make text of them, or say ",
+        option(ties="doc_desc"),
     ),
     "weight": lambda x: (
-        f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; " "give each of them its weight",
+        f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; "
+        "give each of them its weight",
         steps.filled(str(x.roles.weight), 1, ", as in {}"),
     ),
     "label is no click": lambda x: (
-        f"column {x.roles.label!r} holds a label that is neither 0 nor 1, where labels are " "clicks; write 1 for a click and 0 for "
-        "none",
+        f"column {x.roles.label!r} holds a label that is neither 0 nor 1, where labels are "
+        "clicks; write 1 for a click and 0 for none",
     ),
     "propensity": lambda x: (
-        f"column {x.roles.propensity!r} holds a propensity that is null, NaN, 0, negative or " "above 1, of a clicked document; "
-        "write the probability with which users saw it where it was clicked",
+        f"column {x.roles.propensity!r} holds a propensity that is null, NaN, 0, negative or "
+        "above 1, of a clicked document; write the probability with which users saw it where it "
+        "was clicked",
     ),
     "subtopic weight": lambda x: (
-        f"column {x.roles.subtopic_weight!r} holds a weight that is {NO_WEIGHT}, of a " "subtopic; give each of them its weight",
+        f"column {x.roles.subtopic_weight!r} holds a weight that is {NO_WEIGHT}, of a subtopic; "
+        "give each of them its weight",
         steps.filled(str(x.roles.subtopic_weight), 1, ", as in {}"),
     ),
     "two weights": lambda x: (
-        f"a subtopic of a query has different values of {x.roles.subtopic_weight!r}; give it " "one weight",
+        f"a subtopic of a query has different values of {x.roles.subtopic_weight!r}; give it one "
+        "weight",
     ),
     "no rank": lambda x: (
-        f"column {x.roles.score!r} holds a rank that is no whole number from 1 to " f"{LAST_RANK:,}, where ranks count as given; "
-        "correct it, or take their order alone: ", on(rank=x.roles.score, ranks="order"),
+        f"column {x.roles.score!r} holds a rank that is no whole number from 1 to {LAST_RANK:,}, "
+        "where ranks count as given; correct it, or take their order alone: ",
+        on(rank=x.roles.score, ranks="order"),
     ),
     "shared rank": lambda x: (
-        f"documents of a query share a rank in column {x.roles.score!r}, where ranks count as " "given; give each its own, or "
-        "take their order alone: ", on(rank=x.roles.score, ranks="order"),
+        f"documents of a query share a rank in column {x.roles.score!r}, where ranks count as "
+        "given; give each its own, or take their order alone: ",
+        on(rank=x.roles.score, ranks="order"),
     ),
     "no document": lambda x: (
-        option(ties=x.policies.ties), " orders tied rows by document, but the table has no document column; say ",
-        on(doc=...), ", or ", option(ties="order"), " to keep the order of the rows",
+        option(ties=x.policies.ties),
+        " orders tied rows by document, but the table has no document column; say ",
+        on(doc=...),
+        ", or ",
+        option(ties="order"),
+        " to keep the order of the rows",
     ),
-}  # fmt: skip
+}
 """The message for each kind of fault, which leaves metrics undefined."""
 
 
 def nameless(setup: Setup, rows: int | None = None, where: str = "") -> tuple[Text, ...]:
-    """The message for queries with several documents without an id; `rows` is the number of rows,
-    if it is known.
-    """
+    """The message for queries with several documents without an id, on so many `rows` if known."""
     many = "several rows of a query" if rows is None else f"{rows:,} rows, several of a query"
     null = f"column {setup.roles.doc_name!r}{where} is null in {many}"
     return (f"{null}; give each document its id, or leave out the rows without a document",)
@@ -111,15 +126,23 @@ def message_of(kind: str, setup: Setup) -> str:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that leaves metrics undefined: its kind, column, rows, and its message or, for a kind
-    in `TEXTS`, the setup.
+    """A fault that leaves metrics undefined.
+
+    Attributes
+    ----------
+    kind, at, rows
+        Its kind, its column, and its rows.
+    says
+        Its message; or, for a kind in `TEXTS`, the setup.
+    repeated
+        The value that a query holds twice, if that is the fault.
     """
 
     kind: str
     at: str
     rows: pl.Expr
     says: str | Setup
-    repeated: pl.Expr | None = None  # the value that a query holds twice, if that is the fault
+    repeated: pl.Expr | None = None
 
     @property
     def message(self) -> str:
@@ -147,23 +170,22 @@ def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
 
     It is a strict cast of the message, so it needs no Python and survives in any plan.
     """
-    plain = [
-        (holds, pl.lit(message) if isinstance(message, str) else message)
-        for holds, message in faults
-    ]
-    texts = [pl.when(holds).then(pl.lit(MARK) + message) for holds, message in plain]
-    return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
+    texts = []
+    for holds, message in faults:
+        sentence = pl.lit(message) if isinstance(message, str) else message
+        texts.append(pl.when(holds).then(pl.lit(MARK) + sentence))
+    no_text = pl.lit(None, dtype=pl.String)
+    return pl.coalesce(*texts, no_text).cast(pl.Float64)
 
 
 def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str] | None:
-    """Kind of fault (or None) and sentence of a failed plan; None if the error is not from
-    `failing`.
-    """
-    found = re.search(rf'\["{MARK}(.*?)"(?:, "{MARK}|, …|\](?:\n|$))', str(error), re.DOTALL)
-    if found is None:
+    """Kind of fault (or None) and sentence of a failed plan; None if it did not fail on purpose."""
+    marked = re.search(rf'\["{MARK}(.*?)"(?:, "{MARK}|, …|\](?:\n|$))', str(error), re.DOTALL)
+    if marked is None:
         return None
-    kind, _, sentence = found[1].partition(": ")
-    return (kind, sentence) if kind in TEXTS else (None, found[1])
+    message = marked[1]
+    kind, _, sentence = message.partition(": ")
+    return (kind, sentence) if kind in TEXTS else (None, message)
 
 
 @dataclass(frozen=True)
@@ -177,25 +199,21 @@ class Columns:
     def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         setup = setup.of_table(schema)
-        doc, rule, labelled = (
-            setup.roles.doc_name,
-            setup.policies.tie_rule,
-            label or setup.policies.orders_by_label,
-        )
-        named = [(name, role) for name, role in setup.roles.named if role != "label" or labelled]
-        looked_up = [
-            (x, role) for x, role in named if ROLES[role].of_items and setup.background.has(x)
+        doc = setup.roles.doc_name
+        background = setup.background
+        needs_label = label or setup.policies.orders_by_label
+        needed = [
+            (name, role) for name, role in setup.roles.named if role != "label" or needs_label
         ]
-        named = [pair for pair in named if pair not in looked_up]
-        require_all(schema, named)
+        in_items = [(x, role) for x, role in needed if ROLES[role].of_items and background.has(x)]
+        in_table = [pair for pair in needed if pair not in in_items]
+        require_all(schema, in_table)
         refuse_without_document(setup)
-        for pairs, of in ((named, schema), (looked_up, setup.background.schema_of_items)):
-            for name, role in pairs:
-                if ROLES[role].number:
-                    require_number(of, name, role)
-        if setup.background != NO_TABLES:
-            setup.background.check(schema, setup.roles.query, doc)
-        refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])
+        _refuse_texts_for_numbers(schema, in_table)
+        _refuse_texts_for_numbers(background.schema_of_items, in_items)
+        if background != NO_TABLES:
+            background.check(schema, setup.roles.query, doc)
+        refuse_objects(schema, [name for name, role in in_table if ROLES[role].identifies])
         subtopic = setup.roles.subtopic
         if subtopic is not None and doc is None and not is_list(schema[subtopic]):
             says = (
@@ -203,58 +221,65 @@ class Columns:
                 "rows and needs a name; say "
             )
             raise InvalidOption(says, on(doc=...))
-        if doc is not None and rule.as_text and schema[doc].is_nested():
+        as_text = setup.policies.tie_rule.as_text
+        if doc is not None and as_text and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
 
     @property
     def lists_subtopics(self) -> bool:
         """Whether a document has one row with a list of its subtopics."""
-        return self.setup.roles.subtopic is not None and is_list(
-            self.schema[self.setup.roles.subtopic]
-        )
+        name = self.setup.roles.subtopic
+        return name is not None and is_list(self.schema[name])
 
     @property
     def subtopic(self) -> pl.Expr:
         """The subtopic, or the list of subtopics; only where a column was named."""
         name = str(self.setup.roles.subtopic)
-        return (
-            pl.col(name).arr.to_list() if isinstance(self.schema[name], pl.Array) else pl.col(name)
-        )
+        subtopic = pl.col(name)
+        return subtopic.arr.to_list() if isinstance(self.schema[name], pl.Array) else subtopic
 
     @property
     def query(self) -> list[pl.Expr]:
         """The query columns under their names in plans, see `key`."""
-        return [
-            pl.col(name).alias(key)
-            for name, key in zip(self.setup.roles.query, self.key, strict=True)
-        ]
+        names = zip(self.setup.roles.query, self.key, strict=True)
+        return [pl.col(name).alias(key) for name, key in names]
 
     @property
     def key(self) -> list[str]:
         """The query columns' names in plans, unlike any caller's column."""
-        return [f"#query{i}" for i in range(len(self.setup.roles.query))]
+        n_columns = len(self.setup.roles.query)
+        return [f"#query{i}" for i in range(n_columns)]
 
     @property
     def score(self) -> pl.Expr:
-        """The score, the greatest being the best; null for a document that was not retrieved, or is
-        dropped before ranking.
+        """The score, the greatest being the best; null for a document that is not ranked.
+
+        Such a document was not retrieved, or is dropped before ranking.
         """
-        score, dtype = pl.col(self.setup.roles.score), self.schema[self.setup.roles.score]
+        name = self.setup.roles.score
+        policies = self.setup.policies
+        score = pl.col(name)
+        dtype = self.schema[name]
         if dtype in (pl.Boolean, pl.Null):
-            score, dtype = score.cast(pl.UInt8), pl.UInt8()
-        if self.setup.policies.scores == "float32":
-            score, dtype = score.cast(pl.Float32), pl.Float32()
-        if self.setup.policies.ascending:
+            dtype = pl.UInt8()
+            score = score.cast(dtype)
+        if policies.scores == "float32":
+            dtype = pl.Float32()
+            score = score.cast(dtype)
+        if policies.ascending:
             score = ~score if dtype.is_integer() else -score  # flipped bits do not overflow
-        if self.setup.policies.drops_first:
-            score = pl.when(pl.col(self.setup.roles.label) >= 0).then(score)
+        if policies.drops_first:
+            is_judged = pl.col(self.setup.roles.label) >= 0
+            score = pl.when(is_judged).then(score)
         return score
 
     @property
     def given_rank(self) -> pl.Expr | None:
         """The rank as a float, where ranks count as they are given; else None."""
-        return pl.col(self.setup.roles.score).cast(pl.Float64) if self.setup.takes_ranks else None
+        if not self.setup.takes_ranks:
+            return None
+        return pl.col(self.setup.roles.score).cast(pl.Float64)
 
     @property
     def label(self) -> pl.Expr:
@@ -270,18 +295,15 @@ class Columns:
     def compared(self, doc: pl.Expr) -> pl.Expr:
         """A document's id in the form in which it is compared."""
         name = self.setup.roles.doc_name
-        as_text = self.setup.policies.tie_rule.as_text or (
-            name and self.schema[name] in (pl.Categorical, pl.Enum)
-        )
-        return doc.cast(pl.String) if as_text else doc
+        as_text = self.setup.policies.tie_rule.as_text
+        is_category = name is not None and self.schema[name] in (pl.Categorical, pl.Enum)
+        return doc.cast(pl.String) if as_text or is_category else doc
 
     @property
     def key_of_documents(self) -> list[str]:
         """The caller's columns that name a document."""
-        return [
-            *self.setup.roles.query,
-            *([] if self.setup.roles.doc_name is None else [self.setup.roles.doc_name]),
-        ]
+        roles = self.setup.roles
+        return [*roles.query, *roles.of("doc")]
 
     @property
     def needs_row(self) -> bool:
@@ -289,52 +311,60 @@ class Columns:
         return self.setup.roles.doc is None or not self.setup.policies.tie_rule.by_document
 
     def order(self) -> list[tuple[pl.Expr, bool]]:
-        """The sort keys that put a query's rows in rank order, nulls last, each with whether it
-        falls; the sort must be stable.
+        """The sort keys that put a query's rows in rank order, each with whether it falls.
+
+        Nulls stand last, and the sort must be stable.
         """
         compared = {"label": self.label.fill_null(-float("inf")), "document": self.doc}
-        keys = ((compared[key.of], key) for key in self.setup.policies.tie_rule.keys)
-        return [
-            (self.score, True),
-            *((key.value(x), key.falling) for x, key in keys if x is not None),
-        ]
+        keys = [(self.score, True)]
+        for key in self.setup.policies.tie_rule.keys:
+            values = compared[key.of]
+            if values is not None:
+                keys.append((key.value(values), key.falling))
+        return keys
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""
-        found = []
-        score, setup, doc = self.score, self.setup, self.setup.roles.doc_name
-        if self.schema[setup.roles.score].is_float():
-            found.append(Fault("NaN score", setup.roles.score, score.is_nan(), setup))
-        if (label or setup.policies.orders_by_label) and self.schema[setup.roles.label].is_float():
-            found.append(
-                Fault("label not finite", setup.roles.label, ~is_finite(self.label), setup)
-            )
+        setup = self.setup
+        score = self.score
+        of_score = setup.roles.score
+        of_label = setup.roles.label
+        doc = setup.roles.doc_name
+        needs_label = label or setup.policies.orders_by_label
+        faults = []
+        if self.schema[of_score].is_float():
+            faults.append(Fault("NaN score", of_score, score.is_nan(), setup))
+        if needs_label and self.schema[of_label].is_float():
+            faults.append(Fault("label not finite", of_label, ~is_finite(self.label), setup))
         if doc is not None:
-            found.append(
-                Fault(
-                    "repeated document",
-                    doc,
-                    pl.col(doc).is_duplicated(),
-                    setup,
-                    repeated=pl.col(doc),
-                )
-            )
+            repeats = pl.col(doc).is_duplicated()
+            faults.append(Fault("repeated document", doc, repeats, setup, repeated=pl.col(doc)))
         if label:
-            unfit = unfit_weights(setup, self.label)
-            found += [Fault(kind, str(name), rows, setup) for kind, (name, rows) in unfit.items()]
-        tied = score.is_duplicated() & score.is_not_null()
+            for kind, (name, rows) in unfit_weights(setup, self.label).items():
+                faults.append(Fault(kind, name, rows, setup))
+        refuses_ties = setup.policies.tie_rule.refuses
+        if not setup.takes_ranks and not refuses_ties:
+            return faults
+        is_tied = score.is_duplicated() & score.is_not_null()
         if self.given_rank is not None:
-            found.append(Fault("no rank", setup.roles.score, ~is_rank(self.given_rank), setup))
-            found.append(Fault("shared rank", setup.roles.score, tied, setup, repeated=score))
-        if setup.policies.tie_rule.refuses:
-            found.append(Fault("forbidden tie", setup.roles.score, tied, setup, repeated=score))
-        return found
+            faults.append(Fault("no rank", of_score, ~is_rank(self.given_rank), setup))
+            faults.append(Fault("shared rank", of_score, is_tied, setup, repeated=score))
+        if refuses_ties:
+            faults.append(Fault("forbidden tie", of_score, is_tied, setup, repeated=score))
+        return faults
 
 
 def refuse_without_document(setup: Setup) -> None:
     """Refuse a tie rule by document where there is no column of documents."""
     if setup.roles.doc_name is None and setup.policies.tie_rule.needs_document:
         raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
+
+
+def _refuse_texts_for_numbers(schema: pl.Schema, named: Sequence[tuple[str, str]]) -> None:
+    """Refuse columns that do not hold numbers where their role has numbers."""
+    for name, role in named:
+        if ROLES[role].number:
+            require_number(schema, name, role)
 
 
 def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
@@ -364,17 +394,17 @@ def is_finite(label: pl.Expr) -> pl.Expr:
 
 def unfit_weights(setup: Setup, label: pl.Expr) -> dict[str, tuple[str, pl.Expr]]:
     """The faults of weights, clicks and propensities by kind: the column, and the rows."""
-    found, roles = {}, setup.roles
+    roles = setup.roles
+    faults = {}
     if roles.weight is not None:
-        found["weight"] = (
-            roles.weight,
-            (label >= 0).fill_null(False) & ~is_weight(pl.col(roles.weight)),
-        )
+        unfit = ~is_weight(pl.col(roles.weight))
+        faults["weight"] = roles.weight, (label >= 0) & unfit
     if roles.propensity is not None:
         p = pl.col(roles.propensity).cast(pl.Float64)
-        found["label is no click"] = roles.label, unfit_clicks(label)
-        found["propensity"] = roles.propensity, (label > 0) & ~((p > 0) & (p <= 1)).fill_null(False)
-    return {kind: (name, rows.fill_null(False)) for kind, (name, rows) in found.items()}
+        unfit = ~((p > 0) & (p <= 1)).fill_null(False)
+        faults["label is no click"] = roles.label, unfit_clicks(label)
+        faults["propensity"] = roles.propensity, (label > 0) & unfit
+    return {kind: (name, rows.fill_null(False)) for kind, (name, rows) in faults.items()}
 
 
 def unfit_clicks(label: pl.Expr) -> pl.Expr:

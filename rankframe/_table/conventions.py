@@ -1,6 +1,4 @@
-"""The conventions of other tools as data: the policies and options of each, written as in a
-metric's text.
-"""
+"""The conventions of other tools: policies and options of each, written as in a metric's text."""
 
 from __future__ import annotations
 
@@ -61,30 +59,29 @@ class Convention:
 
 
 def settings_in(text: str) -> Settings:
-    """The options in ``gain=binary,divisor=min(k,n)``; what is no number or truth value is a
-    word.
-    """
-    found: dict[str, Any] = dict(re.findall(r"(\w+)=((?:\(.*?\)|[^,(])+)", text))
-    for name, value in found.items():
+    """The options in ``gain=binary,divisor=min(k,n)``, as numbers, truth values and words."""
+    settings: dict[str, Any] = dict(re.findall(r"(\w+)=((?:\(.*?\)|[^,(])+)", text))
+    for name, value in settings.items():
         with suppress(ValueError):
-            found[name] = ast.literal_eval(value)
-    return found
+            settings[name] = ast.literal_eval(value)
+    return settings
 
 
 def metrics_in(text: str) -> dict[str, Settings]:
     """The options of each metric in ``map ndcg(gain=binary)@10``."""
-    found = re.findall(r"(\w+)(?:\((\S*)\))?(?:@(\d+))?", text)
-    return {
-        name: {**({"k": int(k)} if k else {}), **settings_in(options)} for name, options, k in found
-    }
+    metrics: dict[str, Settings] = {}
+    for name, options, k in re.findall(r"(\w+)(?:\((\S*)\))?(?:@(\d+))?", text):
+        cutoff = {"k": int(k)} if k else {}
+        metrics[name] = {**cutoff, **settings_in(options)}
+    return metrics
 
 
 def _of(text: str, note: str = "", also: str = "", **otherwise: Otherwise) -> Convention:
     """The convention in ``policies: metrics``."""
-    policies, _, metrics = text.partition(": ")
-    return Convention(
-        settings_in(policies), metrics_in(metrics), note, tuple(also.split()), otherwise
-    )
+    of_all, _, of_each = text.partition(": ")
+    policies = settings_in(of_all)
+    metrics = metrics_in(of_each)
+    return Convention(policies, metrics, note, tuple(also.split()), otherwise)
 
 
 ABOVE_HALF = f"relevant={math.nextafter(0.5, 1)}"
@@ -115,25 +112,34 @@ COUNT = Otherwise(
 
 
 def _mean_precision(values: Any) -> float:
-    """The mean of precision@1 to precision@k: a hit at a rank counts in the precisions from there
-    on.
+    """The mean of precision@1 to precision@k.
+
+    A hit at a rank counts in the precisions from there on.
     """
     k = values.call.arguments.get("k")
     if k is None:
         return math.nan
-    rest = [0.0, *accumulate(1 / n for n in range(k, 0, -1))]  # of the last ranks, 1 / n
-    discount = {rank: k / rest[k + 1 - rank] for rank in range(1, k + 1)}
-    found: float = values.of(
-        "dcg(gain=binary)", discount=lambda rank: rank.replace_strict(discount, default=math.inf)
-    )
-    return found
+    # of the last ranks, each 1 / n
+    sums = [0.0, *accumulate(1 / n for n in range(k, 0, -1))]
+    discount = {rank: k / sums[k + 1 - rank] for rank in range(1, k + 1)}
+
+    def discounted(rank: Any) -> Any:
+        return rank.replace_strict(discount, default=math.inf)
+
+    mean: float = values.of("dcg(gain=binary)", discount=discounted)
+    return mean
 
 
 def _f_of_means(values: Any) -> float:
     """F-beta of the mean precision and the mean recall."""
-    p, r = values.of("precision(divisor='min(k,n)')"), values.of("recall")
-    squared = values.call.arguments.get("beta", 1.0) ** 2
-    return (1 + squared) * p * r / (squared * p + r) if p and r else math.nan
+    precision = values.of("precision(divisor='min(k,n)')")
+    recall = values.of("recall")
+    if not precision or not recall:
+        return math.nan
+    beta = values.call.arguments.get("beta", 1.0)
+    weight = beta**2
+    f: float = (1 + weight) * precision * recall / (weight * precision + recall)
+    return f
 
 
 F_OF_MEANS = Otherwise("it is that of the mean precision and the mean recall", _f_of_means)
@@ -486,15 +492,14 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 def convention_of(name: object) -> Convention:
     """The convention of a tool, by the tool's name."""
-    if not isinstance(name, str) or name not in CONVENTIONS:
-        known = {
-            called: tool
-            for tool, convention in CONVENTIONS.items()
-            for called in (tool, *convention.also)
-        }
-        near = nearest(name, known) if isinstance(name, str) else None
-        hint = "" if near is None else f" Did you mean {known[near]!r}?"
-        raise InvalidOption(
-            option(convention=name), f": write one of {', '.join(map(repr, CONVENTIONS))}.{hint}"
-        )
-    return CONVENTIONS[name]
+    if isinstance(name, str) and name in CONVENTIONS:
+        return CONVENTIONS[name]
+    hint = ""
+    if isinstance(name, str):
+        tools = {tool: tool for tool in CONVENTIONS}
+        for tool, convention in CONVENTIONS.items():
+            tools |= dict.fromkeys(convention.also, tool)
+        near = nearest(name, tools)
+        hint = "" if near is None else f" Did you mean {tools[near]!r}?"
+    names = ", ".join(map(repr, CONVENTIONS))
+    raise InvalidOption(option(convention=name), f": write one of {names}.{hint}")

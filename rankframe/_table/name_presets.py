@@ -60,6 +60,7 @@ def texts_of_presets(names: object) -> list[str]:
 
 def roles_of(names: object) -> Mapping[str, str]:
     """The roles of one or several presets; the last preset has precedence."""
-    return {
-        role: column for name in texts_of_presets(names) for role, column in PRESETS[name].items()
-    }
+    roles: dict[str, str] = {}
+    for name in texts_of_presets(names):
+        roles |= PRESETS[name]
+    return roles

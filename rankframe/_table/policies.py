@@ -1,6 +1,4 @@
-"""The policies that metrics follow: a field for each, with its values, its default and a one-line
-description.
-"""
+"""The policies that metrics follow: a field for each, with values, default and description."""
 
 from __future__ import annotations
 
@@ -68,16 +66,18 @@ class Option:
 @lru_cache
 def declared(of: type[DataclassInstance]) -> Mapping[str, Option]:
     """The fields with a description, by name."""
-    values, plain = get_type_hints(of, include_extras=True), get_type_hints(of)
-    found = {}
+    values = get_type_hints(of, include_extras=True)
+    plain = get_type_hints(of)
+    options = {}
     for field in fields(of):
-        says = [x for x in getattr(values[field.name], "__metadata__", ()) if isinstance(x, str)]
-        if says:
-            kinds = tuple(
-                x for x in get_args(plain[field.name]) or (plain[field.name],) if x is not NoneType
-            )
-            found[field.name] = Option(values[field.name], kinds, field.default, says[0])
-    return found
+        name = field.name
+        metadata = getattr(values[name], "__metadata__", ())
+        texts = [x for x in metadata if isinstance(x, str)]
+        if texts:
+            kinds = get_args(plain[name]) or (plain[name],)
+            without_none = tuple(kind for kind in kinds if kind is not NoneType)
+            options[name] = Option(values[name], without_none, field.default, texts[0])
+    return options
 
 
 def read_fields(of: DataclassInstance) -> None:
@@ -150,14 +150,10 @@ class Policies:
             says = ": write the least and the greatest label of unjudged documents, as "
             raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
         if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):
-            says, given = (
-                " goes by labels, which ",
-                (option(ties=self.ties), option(unjudged="bounds")),
-            )
             raise InvalidOption(
-                given[0],
-                says,
-                given[1],
+                option(ties=self.ties),
+                " goes by labels, which ",
+                option(unjudged="bounds"),
                 " leaves open; set another rule, as in ",
                 on(ties="doc_desc"),
             )

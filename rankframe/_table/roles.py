@@ -50,48 +50,52 @@ class Role:
 
 ROLES = {
     "query": Role("the columns that name a query", identifies=True, several=True, usual=(
-        "query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user")),
+        "query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id",
+        "user")),
     "doc": Role("the column that names documents", example=..., identifies=True, usual=(
-        "doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item", "sku")),
+        "doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id",
+        "item", "sku")),
     "score": Role("the column to rank by", number=True, usual=(
         "score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score")),
     "label": Role("the column of relevance labels", number=True, usual=(
-        "label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y", "clicked", "click")),
+        "label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true",
+        "y", "clicked", "click")),
     "subtopic": Role("the column of subtopics", identifies=True, lists=True, usual=(
-        "subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration")),
+        "subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects",
+        "iteration")),
     "weight": Role("the column of the documents' weights", number=True),
-    "propensity": Role("the column of the probabilities that users saw the documents", example="p", number=True, usual=(
-        "propensity", "propensity_score", "examination", "pscore")),
-    "stratum": Role("the column of the strata from which documents were drawn for judging", example="stratum"),
+    "propensity": Role(
+        "the column of the probabilities that users saw the documents", example="p", number=True,
+        usual=("propensity", "propensity_score", "examination", "pscore")),
+    "stratum": Role(
+        "the column of the strata from which documents were drawn for judging", example="stratum"),
     "inclusion": Role(
-        "the column of the probabilities with which documents were drawn for judging", example="inclusion", number=True),
-    "subtopic_weight": Role("the column of the subtopics' weights", example="importance", number=True),
+        "the column of the probabilities with which documents were drawn for judging",
+        example="inclusion", number=True),
+    "subtopic_weight": Role(
+        "the column of the subtopics' weights", example="importance", number=True),
     "cost": Role(
-        "the column of the documents' costs, such as the seconds to read them", example="seconds", number=True, of_items=True),
-    "category": Role("the column of the documents' categories", example="genre", lists=True, of_items=True),
+        "the column of the documents' costs, such as the seconds to read them", example="seconds",
+        number=True, of_items=True),
+    "category": Role(
+        "the column of the documents' categories", example="genre", lists=True, of_items=True),
     "group": Role("the column of the documents' groups", example="provider", of_items=True),
     "features": Role(
-        "the columns of the documents' features", example=["x", "y"], number=True, several=True, lists=True, of_items=True),
-    "base": Role("the column of the scores of another ranking", example="other_score", number=True, of_items=True),
+        "the columns of the documents' features", example=["x", "y"], number=True, several=True,
+        lists=True, of_items=True),
+    "base": Role(
+        "the column of the scores of another ranking", example="other_score", number=True,
+        of_items=True),
 }  # fmt: skip
 """The roles, as fields of `Roles` and as options of `on`."""
 
 USUAL_NAMES = {
     **{name: role.usual for name, role in ROLES.items() if role.usual},
     "run": (
-        "run",
-        "run_id",
-        "runid",
-        "run_name",
-        "run_tag",
-        "runtag",
-        "tag",
-        "system",
-        "system_id",
-        "ranker",
-        "model",
+        "run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id",
+        "ranker", "model",
     ),
-}
+}  # fmt: skip
 """Usual names of columns elsewhere; used without asking only if unambiguous."""
 
 RANKS = ("rank", "ranking", "position", "pos", "place")
@@ -121,9 +125,7 @@ def require(
     *,
     meant: str | None = None,
 ) -> None:
-    """Refuse a table without the column `name`, and say which of its columns may be meant, if not
-    `meant`.
-    """
+    """Refuse a table without the column `name`, and say which may be meant, if not `meant`."""
     require_all(schema, [(name, role)], where, meant)
 
 
@@ -133,43 +135,48 @@ def require_all(
     where: str = "the table",
     meant: str | None = None,
 ) -> None:
-    """Refuse a table without one of the columns, given with their roles, and name the columns that
-    may be meant.
+    """Refuse a table without one of the columns, and name the columns that may be meant.
+
+    The columns are given with their roles.
     """
     lacking = [(name, role) for name, role in wanted if name not in schema]
-    if lacking:
-        there = [name for name in schema if not name.startswith(carried(""))]
-        names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
-        near = {role: meant or _meant(there, name, role) for name, role in lacking}
-        kinds = schema if isinstance(schema, Mapping) else {}
-        lists = next(
-            (name for name, dtype in kinds.items() if isinstance(dtype, (pl.List, pl.Array))), None
-        )
+    if not lacking:
+        return
+    there = [name for name in schema if not name.startswith(carried(""))]
+    near = {role: meant or _meant(there, name, role) for name, role in lacking}
+    lists = _column_of_lists(schema) if None in near.values() else None
+    if lists:
+        advice: tuple[Text, ...] = of_lists(lists)
+    else:
         meant_by = {name: near[role] for name, role in lacking}
-        advice = (
-            of_lists(lists)
-            if lists and None in near.values()
-            else _advice(near, meant_by, there, where)
-        )
-        raise MissingColumn(
-            f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", *advice
-        )
+        advice = _advice(near, meant_by, there, where)
+    names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
+    columns = ", ".join(there) or "no columns"
+    raise MissingColumn(f"no column {names}; {where} has {columns}. ", *advice)
+
+
+def _column_of_lists(schema: Collection[str]) -> str | None:
+    """The first column that holds lists, if types are known."""
+    types: Mapping[str, pl.DataType] = schema if isinstance(schema, Mapping) else {}
+    for name, dtype in types.items():
+        if isinstance(dtype, (pl.List, pl.Array)):
+            return name
+    return None
 
 
 def _advice(
     near: Mapping[str, Meant], names: Mapping[str, Meant], there: Sequence[str], where: str
 ) -> tuple[Text, ...]:
-    """The advice for missing columns, from the columns that may be meant, by role and by missing
-    name.
-    """
+    """The advice for missing columns, from those that may be meant, by role and by missing name."""
     if not near.keys() <= ROLES.keys():  # an argument names them
-        found = next(iter(near.values()))
-        return (
-            f"Did you mean {found!r}?" if isinstance(found, str) else "Name a column that is there",
-        )
+        meant = next(iter(near.values()))
+        if isinstance(meant, str):
+            return (f"Did you mean {meant!r}?",)
+        return ("Name a column that is there",)
     if where == "the table" and near == {"label": None}:
         return "Bring the judgments of another table: ", judge()
-    if where != "the table" and (where != "qrels" or near.keys() != {"label"}):
+    only_labels = where == "qrels" and near.keys() == {"label"}
+    if where != "the table" and not only_labels:
         new = {x if isinstance(x, str) else "...": name for name, x in names.items()}
         return "Rename its columns", renamed(new, frame=where)
     given: dict[str, object] = {role: name or ... for role, name in near.items()}
@@ -178,24 +185,17 @@ def _advice(
         given["rank"] = given.pop("score")
     elif score in DISTANCES:
         given["ascending"] = Verbatim(True)
-    if (
-        "query" in near
-        and "doc" not in near
-        and (doc := _usual(there, "doc")) not in (None, "doc_id")
-    ):
+    doc = _usual(there, "doc")
+    if "query" in near and "doc" not in near and doc not in (None, "doc_id"):
         given["doc"] = doc
-    return (
-        "Say ",
-        on(**given),
-        "; or, if all rows are relevant, give each the label 1" if where == "qrels" else "",
-    )
+    otherwise = "; or, if all rows are relevant, give each the label 1" if only_labels else ""
+    return "Say ", on(**given), otherwise
 
 
 def of_lists(name: str) -> tuple[Text, Text]:
     """The advice for a table with a column of lists."""
-    return f"Column {name!r} holds lists; ", Code(
-        "rf.from_lists(df)", phrase="if a row is a query, write {}"
-    )
+    code = Code("rf.from_lists(df)", phrase="if a row is a query, write {}")
+    return f"Column {name!r} holds lists; ", code
 
 
 def _meant(there: Sequence[str], name: str, role: str) -> Meant:
@@ -204,15 +204,23 @@ def _meant(there: Sequence[str], name: str, role: str) -> Meant:
     It is the first one with a usual name; or the one with the given name and a suffix, as a merge
     of tables names a column that both have; or the one with the most similar name.
     """
+    usual = _usual(there, role)
     suffixed = [column for column in there if column.startswith(f"{name}_")]
-    near = nearest(name, there) if not suffixed else suffixed[0] if len(suffixed) == 1 else ...
-    return _usual(there, role) or near
+    if usual or not suffixed:
+        return usual or nearest(name, there)
+    return suffixed[0] if len(suffixed) == 1 else ...
 
 
 def _usual(there: Sequence[str], role: str) -> str | None:
     """The first column with a usual name for a role, in any case and with spaces or underscores."""
-    usual = (USUAL_NAMES.get(role, ()), (*RANKS, *DISTANCES) if role == "score" else ())
-    return next((n for names in usual for n in there if n.lower().replace(" ", "_") in names), None)
+    groups = [USUAL_NAMES.get(role, ())]
+    if role == "score":
+        groups.append((*RANKS, *DISTANCES))
+    for usual in groups:
+        for name in there:
+            if name.lower().replace(" ", "_") in usual:
+                return name
+    return None
 
 
 def is_text(dtype: pl.DataType) -> bool:
@@ -223,16 +231,19 @@ def is_text(dtype: pl.DataType) -> bool:
 def require_number(schema: pl.Schema, name: str, role: str) -> None:
     """Refuse a column that does not hold numbers, or lists of them where the role has lists."""
     dtype = schema[name]
-    while role in ROLES and ROLES[role].lists and isinstance(dtype, (pl.List, pl.Array)):
+    may_be_lists = role in ROLES and ROLES[role].lists
+    while may_be_lists and isinstance(dtype, (pl.List, pl.Array)):
         dtype = dtype.inner  # type: ignore[assignment]
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        code = cast(
-            name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum), phrase=", as in {}"
+    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+        return
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        other = {role: ...}
+        advice: tuple[Text, ...] = (
+            "name another column: ",
+            on(**other) if role in ROLES else option(**other),
         )
-        advice: tuple[Text, ...] = ("cast it", code, ", or name another column")
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            advice = (
-                "name another column: ",
-                on(**{role: ...}) if role in ROLES else option(**{role: ...}),
-            )
-        raise InvalidData(f"column {name!r} for {role} holds {dtype}, not numbers; ", *advice)
+    else:
+        of_words = dtype in (pl.Categorical, pl.Enum)
+        code = cast(name, pl.Float64(), of_words=of_words, phrase=", as in {}")
+        advice = ("cast it", code, ", or name another column")
+    raise InvalidData(f"column {name!r} for {role} holds {dtype}, not numbers; ", *advice)

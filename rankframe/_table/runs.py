@@ -1,6 +1,4 @@
-"""Runs: score columns of the same rows, a column that names the run of each row, or a table for
-each run.
-"""
+"""Runs: score columns of the same rows, a column that names the run, or a table for each."""
 
 from __future__ import annotations
 
@@ -28,9 +26,12 @@ RUN_OF_TABLE = "run"
 """The column of the runs' names if each run is a table."""
 
 WHICH_RUNS: tuple[Text, ...] = (
-    "name the runs: ", option(runs=["bm25", "ltr"]), ", columns of scores, or ", option(run="system"),
+    "name the runs: ",
+    option(runs=["bm25", "ltr"]),
+    ", columns of scores, or ",
+    option(run="system"),
     ", the column that names the run of each row",
-)  # fmt: skip
+)
 """The advice for a call that names no runs, or names them in two ways."""
 
 
@@ -74,7 +75,8 @@ class Runs:
                 raise InvalidOption(option(run=run), says)
             return cls(column=RUN_OF_TABLE, tables=runs)
         scores = check("runs", runs, Sequence[Column] | Mapping[Column, object] | None)
-        return cls(tuple(scores or ()), check("run", run, Column | None))
+        column = check("run", run, Column | None)
+        return cls(tuple(scores or ()), column)
 
     def required(self) -> Runs:
         """These runs, which a call must name."""
@@ -93,25 +95,17 @@ class Runs:
         return () if self.column is None else (self.column,)
 
     def names(self, frame: pl.DataFrame | pl.LazyFrame) -> list[str]:
-        """The names of the runs: score columns as they are named, or the values of a column by
-        first appearance.
-        """
+        """The names of the runs: score columns as they are named, or a column's values in order."""
         if self.column is None:
             return list(self.scores)
         require(frame.collect_schema(), self.column, "run")
-        column = pl.col(self.column).unique(maintain_order=True).cast(pl.String)
-        return (
-            frame.lazy()
-            .select(column)
-            .collect(engine="in-memory")
-            .to_series()
-            .drop_nulls()
-            .to_list()
-        )
+        names = pl.col(self.column).unique(maintain_order=True).cast(pl.String)
+        table = frame.lazy().select(names).collect(engine="in-memory")
+        return table.to_series().drop_nulls().to_list()
 
-    def named(self, found: pl.DataFrame) -> list[str]:
+    def named(self, result: pl.DataFrame) -> list[str]:
         """The runs' names, in the order of a result that has a column of them."""
-        return list(self.scores or found[RUN].unique(maintain_order=True))
+        return list(self.scores or result[RUN].unique(maintain_order=True))
 
     def queries(self, setup: Setup) -> Setup:
         """The setup without the run's column among the query columns."""
@@ -123,62 +117,63 @@ class Runs:
         return setup.changed(query=query)
 
     def apart(self, setup: Setup, by: tuple[str, ...]) -> tuple[dict[str, Setup], tuple[str, ...]]:
-        """A setup per run by its name, and the slices; for a column of runs, one setup, and the run
-        as the first slice.
+        """A setup per run by its name, and the slices.
+
+        For a column of runs, one setup, and the run as the first slice.
         """
         if self.column is not None:
-            key = (self.column, *self.queries(setup).roles.query)
-            return {"": setup.changed(query=key)}, (
-                self.column,
-                *(name for name in by if name != self.column),
-            )
+            others = [name for name in by if name != self.column]
+            return {"": self._with_run(setup)}, (self.column, *others)
         if not self.scores:
             return {"": setup}, by
         refuse_names([RUN_OF_TABLE], by, "by")
         return {score: setup.changed(score=score) for score in self.scores}, by
 
+    def _with_run(self, setup: Setup) -> Setup:
+        """The setup with the run's column as the first query column."""
+        return setup.changed(query=(*self.key, *self.queries(setup).roles.query))
+
     def require(self, frame: pl.DataFrame, setup: Setup) -> None:
-        """Refuse a table that lacks a column of the runs, and rows without the name of their
-        run.
-        """
+        """Refuse a table that lacks a column of the runs, and rows without the name of a run."""
         for name in self.scores:
             require(frame.schema, name, "runs")
-        if self.column is not None:
-            require(frame.schema, self.column, "run")
-            if frame.schema[self.column].is_float() and (frame[self.column] % 1 != 0).any():
-                others = [
-                    name for name in (setup.roles.score, self.column) if name in frame.columns
-                ]
-                says = (
-                    " is a column of fractions, which name no run; columns of scores are named by "
-                )
-                scores = others if len({*others}) > 1 else [self.column, ...]
-                raise InvalidOption(option(run=self.column), says, option(runs=scores))
-            if frame[self.column].has_nulls():
-                raise InvalidData(_nameless(frame, setup, self.column))
+        if self.column is None:
+            return
+        require(frame.schema, self.column, "run")
+        names = frame[self.column]
+        if names.dtype.is_float() and (names % 1 != 0).any():
+            self._refuse_fractions(frame, setup)
+        if names.has_nulls():
+            raise InvalidData(_nameless(frame, setup, self.column))
+
+    def _refuse_fractions(self, frame: pl.DataFrame, setup: Setup) -> None:
+        """Refuse a column of scores that is named as that of the runs."""
+        score = setup.roles.score
+        scores: list[object] = [score, self.column]
+        if score == self.column or score not in frame.columns:
+            scores = [self.column, ...]
+        says = " is a column of fractions, which name no run; columns of scores are named by "
+        raise InvalidOption(option(run=self.column), says, option(runs=scores))
 
     def judged_alike(self, frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
-        """The rows, where each run in a column counts as judged on the queries that have a label in
-        another run.
+        """The rows, where each run in a column is judged on the queries with a label in another.
 
         A run that has only unjudged documents there has found none of the judged ones; their labels
         become -1.
         """
         label = setup.roles.label
-        if (
-            self.column is None
-            or not {self.column, label} <= {*frame.columns}
-            or not frame[label].has_nulls()
-        ):
+        columns = frame.columns
+        if self.column not in columns or label not in columns or not frame[label].has_nulls():
             return frame
-        query, has_label = self.queries(setup).roles.query, pl.col(label).is_not_null()
-        found_none = has_label.any().over(query) & ~has_label.any().over(self.column, *query)
-        mask = frame.select(found_none).to_series()
-        return (
-            frame.with_columns(pl.when(mask).then(-1).otherwise(label).alias(label))
-            if mask.any()
-            else frame
-        )
+        query = self.queries(setup).roles.query
+        has_label = pl.col(label).is_not_null().any()
+        in_a_run = has_label.over(query)
+        in_this_run = has_label.over(self.column, *query)
+        finds_none = frame.select(in_a_run & ~in_this_run).to_series()
+        if not finds_none.any():
+            return frame
+        labels = pl.when(finds_none).then(-1).otherwise(label)
+        return frame.with_columns(labels.alias(label))
 
     def each(
         self,
@@ -187,49 +182,47 @@ class Runs:
         by_query: Callable[[Setup], pl.DataFrame],
         only: str | None = None,
     ) -> pl.DataFrame:
-        """Concatenate the tables that `by_query` makes under each run's setup, with the run's name
-        in the first column.
+        """The tables of all runs, one after the other, with the run's name in the first column.
 
-        Runs in a column are computed in one call, since a metric may use the largest label of the
-        whole table. `only` keeps the rows of one run.
+        `by_query` makes a table under each run's setup. Runs in a column are computed in one call,
+        since a metric may use the largest label of the whole table. `only` keeps the rows of one
+        run.
         """
         self.require(frame, setup)
         if self.column is not None:
-            found = by_query(setup.changed(query=(self.column, *self.queries(setup).roles.query)))
-            found = found.select(
-                pl.col(self.column).cast(pl.String).alias(RUN), pl.exclude(self.column)
-            )
-            return found if only is None else found.filter(pl.col(RUN) == only)
+            name = pl.col(self.column).cast(pl.String).alias(RUN)
+            values = by_query(self._with_run(setup))
+            values = values.select(name, pl.exclude(self.column))
+            return values if only is None else values.filter(pl.col(RUN) == only)
         scores = [only] if only is not None else self.scores or [setup.roles.score]
-        tables = ((score, by_query(setup.changed(score=score))) for score in scores)
-        return pl.concat(
-            found.select(pl.lit(score).alias(RUN), pl.all()) for score, found in tables
-        )
+        tables = []
+        for score in scores:
+            values = by_query(setup.changed(score=score))
+            tables.append(values.select(pl.lit(score).alias(RUN), pl.all()))
+        return pl.concat(tables)
 
 
 def names_of(columns: ColumnNames | None) -> tuple[str, ...]:
     """The columns that the option `by` names, one, several or none."""
     names = check("by", columns, ColumnNames | None)
-    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names or ()))
+    if isinstance(names, str):
+        return (names,)
+    return tuple(dict.fromkeys(names or ()))
 
 
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:
     """The message for rows without a run: documents that no run retrieved, or missing names."""
     rows = frame.filter(pl.col(run).is_null())
-    missed = (
-        rows.height
-        if setup.roles.score not in rows.columns
-        else rows[setup.roles.score].null_count()
+    n_rows = rows.height
+    n_missed = n_rows
+    if setup.roles.score in rows.columns:
+        n_missed = rows[setup.roles.score].null_count()
+    null = f"column {run!r} names the run of each row, and is null on {n_rows} of {frame.height}"
+    if not n_missed:
+        return f"{null}; ", to_name(run, frame.schema[run])
+    says = (
+        f"{null}, {n_missed} of them documents that were judged but not retrieved: judgments were "
+        "joined to a table of runs as if it were one, and no run counts what it missed. Start from "
+        "that table, without labels: "
     )
-    null = (
-        f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"
-    )
-    if missed:
-        return (
-            f"{null}, {missed} of them documents that were judged but not retrieved: "
-            "judgments were joined to a table of "
-            "runs as if it were one, and no run counts what it missed. Start from that "
-            "table, without labels: ",
-            judge(run=run),
-        )
-    return f"{null}; ", to_name(run, frame.schema[run])
+    return says, judge(run=run)

@@ -49,15 +49,15 @@ class Roles:
         return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
 
     def doc_in(self, names: Container[str]) -> str | None:
-        """The document column of a table: None if default and missing; a named one even if
-        missing.
-        """
+        """The document column of a table: None if default and missing; a named one in any case."""
         return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
 
     def of(self, role: str) -> tuple[str, ...]:
         """The columns of a role."""
         named = self.doc_name if role == "doc" else getattr(self, role)
-        return named if isinstance(named, tuple) else () if named is None else (named,)
+        if named is None:
+            return ()
+        return named if isinstance(named, tuple) else (named,)
 
     @cached_property
     def named(self) -> Sequence[tuple[str, str]]:
@@ -72,25 +72,26 @@ class Roles:
     @property
     def properties(self) -> dict[str, str]:
         """The columns of properties of documents, which `items` may hold, with their roles."""
-        return {name: role for role, row in ROLES.items() if row.of_items for name in self.of(role)}
+        return {name: role for name, role in self.named if ROLES[role].of_items}
 
     @property
     def lists(self) -> set[str]:
         """The columns that may hold lists."""
-        return {name for role, row in ROLES.items() if row.lists for name in self.of(role)}
+        return {name for name, role in self.named if ROLES[role].lists}
 
     def __post_init__(self) -> None:
         for role, row in ROLES.items():
             given: Any = getattr(self, role)
-            if given is not None and not (role == "doc" and given is ...):
-                object.__setattr__(
-                    self, role, _names(given, role) if row.several else _name(given, role)
-                )
-        identifying = [
-            name for role, row in ROLES.items() if row.identifies for name in self.of(role)
-        ]
-        for name in identifying:
-            if [*identifying, self.score, self.label].count(name) > 1:
+            if given is None or (role == "doc" and given is ...):
+                continue
+            column = _names(given, role) if row.several else _name(given, role)
+            object.__setattr__(self, role, column)
+        ids: list[str] = []
+        for role, row in ROLES.items():
+            if row.identifies:
+                ids += self.of(role)
+        for name in ids:
+            if [*ids, self.score, self.label].count(name) > 1:
                 raise InvalidOption(
                     f"column {name!r} is named for two roles; each role needs a column of its own"
                 )
@@ -98,25 +99,23 @@ class Roles:
 
 def _names(given: object, role: str) -> tuple[str, ...]:
     """The names of several columns, or of one."""
-    names = tuple(_name(x, role) for x in (given if isinstance(given, (list, tuple)) else [given]))
+    several = given if isinstance(given, (list, tuple)) else [given]
+    names = tuple(_name(name, role) for name in several)
     if not names:
         example = ROLES[role].example or "query_id"
-        raise InvalidOption(
-            option(**{role: []}),
-            " names no column; name at least one, as ",
-            option(**{role: example}),
-        )
+        says = " names no column; name at least one, as "
+        raise InvalidOption(option(**{role: []}), says, option(**{role: example}))
     return names
 
 
 def _name(given: object, role: str) -> str:
-    """The name of a column, in which half of a character is spelled out, as in columns of pandas;
-    refused if it is none.
+    """The name of a column; refused if it is none.
+
+    Half of a character is spelled out in it, as in columns of pandas.
     """
     if not isinstance(given, str):
-        raise InvalidOption(
-            option(**{role: given}), " is no column name; a column is named by its text"
-        )
+        says = " is no column name; a column is named by its text"
+        raise InvalidOption(option(**{role: given}), says)
     if given == "*" or (given.startswith("^") and given.endswith("$")):
         says = f"{given!r} is a pattern of columns to Polars; rename the column"
         raise InvalidOption(says, renamed({given: "..."}))
@@ -188,16 +187,16 @@ class Setup:
     def __post_init__(self) -> None:
         self._refuse_beside_clicks()
         self._refuse_other_ranks()
-        if self.policies.unjudged == "bounds" and self.roles.weight is not None:
+        weight = self.roles.weight
+        if self.policies.unjudged == "bounds" and weight is not None:
             says = ": no bounds are known for weighted documents; set another rule, as "
-            raise InvalidOption(option(weight=self.roles.weight), says, on(unjudged="nonrelevant"))
+            raise InvalidOption(option(weight=weight), says, on(unjudged="nonrelevant"))
 
     @property
     def takes_ranks(self) -> bool:
         """Whether a column of ranks was named, and its ranks count as they are given."""
-        return (
-            self.policies.ranks == "as_given" and self.policies.ascending and "rank" in self.given
-        )
+        policies = self.policies
+        return policies.ranks == "as_given" and policies.ascending and "rank" in self.given
 
     def _refuse_other_ranks(self) -> None:
         """Refuse policies that number the documents anew beside ranks that count as given."""
@@ -215,84 +214,79 @@ class Setup:
             raise InvalidOption(option(**clash), says, option(ranks="order"))
 
     def _refuse_beside_clicks(self) -> None:
-        """Refuse options that do not go with clicks, and a way to weight clicks without their
-        propensities.
-        """
-        name, policies = self.roles.propensity, self.policies
+        """Refuse options that do not go with clicks, and weights of clicks without propensities."""
+        name = self.roles.propensity
+        policies = self.policies
         if name is None:
             if policies.estimate != Policies.estimate:
                 says = " is of clicks with propensities; name the column of these, as "
                 raise InvalidOption(option(estimate=policies.estimate), says, on(propensity="p"))
             return
-        given = {**self.values, "convention": self.convention}
+        values = {**self.values, "convention": self.convention}
         others = ("weight", "convention", "unjudged", "unretrieved", "no_relevant")
-        clash = [x for x in others if given[x] not in (None, getattr(Policies, x, None))]
-        clash += ["ties"] * policies.tie_rule.by_label + ["relevant"] * (
-            not 0 < policies.relevant <= 1
-        )
+        clash = [x for x in others if values[x] not in (None, getattr(Policies, x, None))]
+        if policies.tie_rule.by_label:
+            clash.append("ties")
+        if not 0 < policies.relevant <= 1:
+            clash.append("relevant")
         if clash:
+            other = option(**{clash[0]: values[clash[0]]})
             says = ", under which labels are clicks; leave one of them out"
-            raise InvalidOption(
-                option(**{clash[0]: given[clash[0]]}),
-                " does not go with ",
-                option(propensity=name),
-                says,
-            )
+            raise InvalidOption(other, " does not go with ", option(propensity=name), says)
 
     def on(self, *, like: object = None, **options: Any) -> Setup:
-        """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option
-        unchanged.
+        """The setup changed by a user's options; ``None`` leaves an option unchanged.
 
-        With another ranker, `like`, it is this one's setup that is changed.
+        For `doc` that is ``...``. With another ranker, `like`, it is this one's setup that is
+        changed.
         """
         if like is not None:
             return setup_of(like).on(**options)
-        given = {
-            name: x for name, x in options.items() if x is not (... if name == "doc" else None)
-        }
+        unset = {name: ... if name == "doc" else None for name in options}
+        given = {name: value for name, value in options.items() if value is not unset[name]}
         named = RECORDED.intersection(given)
         if "names" in given:
             given = _with_presets(given)
         if "rank" in given:
-            if given.get("ascending") is False:
-                raise InvalidOption(
-                    option(rank=given["rank"]), ": of ranks, 1 is the best; leave ascending out"
-                )
-            if options.get("score") is not None:
-                raise InvalidOption(
-                    "rank and score both name the column to rank by; name one of them"
-                )
+            _refuse_beside_rank(given["rank"], given.get("ascending"), options.get("score"))
             given |= {"score": given.pop("rank"), "ascending": True}
         elif "score" in given and "rank" in self.given:  # the direction was that of the ranks
             given = {"ascending": False, **given}
         ranks = options.get("ranks")
-        as_given = (
-            isinstance(ranks, str) and ranks == "as_given"
-        )  # a frame or an expression has no truth value
+        # a frame or an expression has no truth value
+        as_given = isinstance(ranks, str) and ranks == "as_given"
         if as_given and "rank" not in (self.given | named):
             says = " is of a column of ranks; name it, as in "
             raise InvalidOption(option(ranks="as_given"), says, on(rank="rank", ranks="as_given"))
-        setup, tool = self, whole_name(given.pop("convention", None))
+        setup = self
+        tool = whole_name(given.pop("convention", None))
         if tool is not None:
             setup = self.counted_as(tool)
-            theirs, kept = (
-                setup.values,
-                self.given.intersection(PARTS["policies"]).difference(given),
-            )
-            if lost := {
-                name: x for name, x in self.values.items() if name in kept and x != theirs[name]
-            }:
-                new, says = (
-                    option(**{name: theirs[name] for name in lost}),
-                    " as set before; to keep that, say ",
-                )
-                kept_too = on(convention=tool, **lost)
-                raise InvalidOption(
-                    f"{tool} counts by ", new, ", not by ", option(**lost), says, kept_too
-                )
+            self._refuse_to_forget(setup, given)
         setup = setup.changed(**given)
-        before = self.given - {"rank"} if "score" in given or "ascending" in given else self.given
+        before = self.given
+        if "score" in given or "ascending" in given:
+            before = before - {"rank"}
         return replace(setup, given=before | named)
+
+    def _refuse_to_forget(self, setup: Setup, given: Container[str]) -> None:
+        """Refuse a tool whose policies differ from those that were set before it."""
+        theirs = setup.values
+        mine = self.values
+        policies = self.given.intersection(PARTS["policies"])
+        lost = [x for x in mine if x in policies and x not in given and mine[x] != theirs[x]]
+        if lost:
+            tool = setup.convention
+            new = option(**{name: theirs[name] for name in lost})
+            old = {name: mine[name] for name in lost}
+            raise InvalidOption(
+                f"{tool} counts by ",
+                new,
+                ", not by ",
+                option(**old),
+                " as set before; to keep that, say ",
+                on(convention=tool, **old),
+            )
 
     def counted_as(self, tool: str) -> Setup:
         """The setup with the choices of a tool; all that describes the data stays."""
@@ -304,15 +298,16 @@ class Setup:
         """The setup with other roles, policies or settings of `Running`."""
         parts: dict[str, Any] = {}
         for part, names in PARTS.items():
-            own = {name: values.pop(name) for name in names if name in values}
-            if own:
-                parts[part] = replace(getattr(self, part), **own)
+            now = getattr(self, part)
+            new = {name: values.pop(name) for name in names if name in values}
+            if any(getattr(now, name) is not value for name, value in new.items()):
+                parts[part] = replace(now, **new)
+        if not parts and not values:
+            return self
         return replace(self, **parts, **values)
 
     def of_table(self, names: Container[str]) -> Setup:
-        """The setup with the document column of a table, ``None`` if the table lacks the default
-        one.
-        """
+        """The setup with the document column of a table, None if it lacks the default one."""
         doc = self.roles.doc_in(names)
         if doc not in self._by_doc:
             self._by_doc[doc] = self.changed(doc=doc)
@@ -323,63 +318,73 @@ class Setup:
         return {}  # each call on a table asks for it several times
 
     def resolve(self, call: C) -> tuple[Setup, C]:
-        """The setup and the call with the convention's policies and options for the call's
-        metric.
-        """
+        """The setup and the call with the convention's policies and options for its metric."""
         if self.convention is None:
             return self, call
-        convention = convention_of(self.convention)
-        name, text = call.metric.name, repr(str(call))
+        name = call.metric.name
         if name.startswith("#"):  # a figure of the plan, which no tool has
             return replace(self, convention=None), call
-        if (other := convention.otherwise.get(name)) is not None:
+        convention = convention_of(self.convention)
+        text = repr(str(call))
+        other = convention.otherwise.get(name)
+        if other is not None:
             says = f"{name} of {self.convention} is no option here: {other.says}"
             raise InvalidOption(f"{says}; conventions({text}) shows it")
         if name not in convention.metrics:
             known = ", ".join(convention.metrics)
             says = f"{self.convention} has no {name}; it has {known}"
             raise InvalidOption(f"{says}; evaluate {text} without the convention")
-        settings, parameters = convention.metrics[name], call.metric.parameters
-        options = {
-            x: value for x, value in settings.items() if x in parameters and x not in call.given
-        }
-        policies = {
-            x: value for x, value in settings.items() if x not in parameters and x not in self.given
-        }
+        options = {}
+        policies = {}
+        for setting, value in convention.metrics[name].items():
+            if setting in call.metric.parameters:
+                if setting not in call.given:
+                    options[setting] = value
+            elif setting not in self.given:
+                policies[setting] = value
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
     @property
     def values(self) -> dict[str, object]:
         """The values of all roles, policies, settings and tables by name."""
-        return {
-            name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of
-        }
+        values: dict[str, object] = {}
+        for part, names in PARTS.items():
+            fields_of_part = getattr(self, part)
+            values |= {name: getattr(fields_of_part, name) for name in names}
+        return values
 
     def followed(self, names: Container[str]) -> dict[str, object]:
         """All options by name; `doc` is None if the table lacks the default."""
         values = self.values
-        tables = {
-            name: x if isinstance(x := values[name], (int, NoneType)) else repr(x)
-            for name in TABLES
-        }
-        return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
+        for name in TABLES:
+            if not isinstance(values[name], (int, NoneType)):
+                values[name] = repr(values[name])
+        return values | {"doc": self.roles.doc_in(names), "convention": self.convention}
+
+
+def _refuse_beside_rank(rank: object, ascending: object, score: object) -> None:
+    """Refuse options that contradict a column of ranks."""
+    if ascending is False:
+        says = ": of ranks, 1 is the best; leave ascending out"
+        raise InvalidOption(option(rank=rank), says)
+    if score is not None:
+        raise InvalidOption("rank and score both name the column to rank by; name one of them")
 
 
 def _with_presets(given: Mapping[str, Any]) -> dict[str, Any]:
     """The given options, with those of the presets in `names` for what is not given."""
     others = {name: value for name, value in given.items() if name != "names"}
-    texts = texts_of_presets(given["names"])
-    columns = roles_of(texts)
-    found: dict[str, Any] = {**columns, **others}
-    if FLAT in texts:
-        found["flat"] = True
-    if not LABELS_NAMED_AS_SCORES.isdisjoint(texts):
-        found["labels_as_scores"] = True
-        if found.get("label") == found.get(
-            "score", Roles.score
-        ):  # judge gives the labels a name of their own
-            found["label"] = columns.get("label", Roles.label)
-    return found
+    presets = texts_of_presets(given["names"])
+    columns = roles_of(presets)
+    options: dict[str, Any] = {**columns, **others}
+    if FLAT in presets:
+        options["flat"] = True
+    if not LABELS_NAMED_AS_SCORES.isdisjoint(presets):
+        options["labels_as_scores"] = True
+        score = options.get("score", Roles.score)
+        if options.get("label") == score:  # judge gives the labels a name of their own
+            options["label"] = columns.get("label", Roles.label)
+    return options
 
 
 OF_PARTS = {"roles": Roles, "policies": Policies, "running": Running, "background": Background}

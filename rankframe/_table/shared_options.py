@@ -1,6 +1,4 @@
-"""The options that many verbs share, a group each; a verb takes a group as
-`**options: Unpack[...]`.
-"""
+"""The options that many verbs share; a verb takes a group as `**options: Unpack[...]`."""
 
 from __future__ import annotations
 
@@ -143,8 +141,8 @@ HELP = help_of(OfRuns, OfSameQueries, Sliced, Weighed, Intervals, Drawn)
 """The entry of each option in the help of a verb that has no own words for it."""
 
 USUAL: Mapping[str, object] = {
-    "runs": None, "run": None, "missing": "error", "by": None, "ci": 0.95, "weights": None, "cluster": None,
-    "resamples": 1_000, "seed": 0, "progress": True,
+    "runs": None, "run": None, "missing": "error", "by": None, "ci": 0.95, "weights": None,
+    "cluster": None, "resamples": 1_000, "seed": 0, "progress": True,
 }  # fmt: skip
 """The default of each option, in the order in which signatures have them."""
 
@@ -152,25 +150,26 @@ FIRST = ("runs", "run", "missing", "by")
 """The options that stand before those of the verb itself."""
 
 KNOWN: Mapping[str, object] = {
-    "TheRuns": TheRuns, "Column": Column, "ColumnNames": ColumnNames, "Lacking": Lacking, "Confidence": Confidence,
-    "Resamples": Resamples, "Seed": Seed,
+    "TheRuns": TheRuns, "Column": Column, "ColumnNames": ColumnNames, "Lacking": Lacking,
+    "Confidence": Confidence, "Resamples": Resamples, "Seed": Seed,
 }  # fmt: skip
 """The types of the options, by the names that annotations have."""
 
 
 def with_options(function: F, usual: Mapping[str, object]) -> F:
-    """A verb whose signature, defaults and help have the options of the group that it unpacks;
+    """A verb whose signature, defaults and help have the options of the group that it unpacks.
+
     `usual` are its own defaults.
     """
     types = group_of(function)
     if types is None:
         return function
     defaults: dict[str, Any] = {**USUAL, **usual}
-    options = {
-        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
-        for name, default in defaults.items()
-        if name in types
-    }
+    options = {}
+    for name, default in defaults.items():
+        if name in types:
+            parameter = Parameter(name, Parameter.KEYWORD_ONLY, default=default)
+            options[name] = parameter.replace(annotation=types[name])
     show(function, options, KNOWN, FIRST)
     explain(function, HELP)
     return with_defaults(function, options)

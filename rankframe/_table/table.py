@@ -26,14 +26,13 @@ class Whole:
     runs: Sequence[str] | frozenset[str] | None = None
 
 
-def unchanged(found: pl.DataFrame) -> Any:
+def unchanged(frame: pl.DataFrame) -> Any:
     """A Polars frame as it is."""
-    return found
+    return frame
 
 
 OfPart: TypeAlias = "Callable[[Table[Any]], pl.DataFrame]"
-"""A function of a part of a table, with whole queries; for other processes, one that can be
-pickled."""
+"""A function of a part of a table, with whole queries; other processes need one to be pickled."""
 
 
 class Parts(Protocol):
@@ -45,9 +44,7 @@ class Parts(Protocol):
         ...
 
     def each(self, work: OfPart) -> pl.DataFrame:
-        """The results of the function of each part, together; they must be few enough for the
-        memory.
-        """
+        """The results of the function of each part, together; they must fit in memory."""
         ...
 
     def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
@@ -89,8 +86,9 @@ class Table(Generic[R]):
     @property
     def largest_label(self) -> float | None:
         """The largest label of the whole table, if the rows are a part of it and it is known."""
-        labels = None if self.whole is None else self.whole.largest_labels
-        return None if labels is None else labels.get(self.setup.roles.score)
+        if self.whole is None or self.whole.largest_labels is None:
+            return None
+        return self.whole.largest_labels.get(self.setup.roles.score)
 
     @property
     def ordered(self) -> bool:
@@ -121,6 +119,5 @@ def refuse_names(
     """Refuse a column of a result that would have the name of another one."""
     for name in names:
         if name in taken:
-            raise InvalidOption(
-                f"the result would have a second column {name!r}, which {where} has; ", advice
-            )
+            says = f"the result would have a second column {name!r}, which {where} has; "
+            raise InvalidOption(says, advice)

@@ -35,8 +35,7 @@ class TieKey(NamedTuple):
 
 @dataclass(frozen=True)
 class TieRule:
-    """How documents with equal scores count; where its keys leave documents equal, they stay in the
-    order of the rows.
+    """How documents with equal scores count; those that its keys leave equal keep their order.
 
     Attributes
     ----------
@@ -76,9 +75,7 @@ class TieRule:
         return any(key.of == "document" for key in self.keys)
 
     def by_row(self, *, documents: bool) -> bool:
-        """Whether the order of rows changes metrics of a table with, or without, a column of
-        documents.
-        """
+        """Whether the order of rows changes metrics of a table, with or without `documents`."""
         ordered = self.by_label or (documents and self.by_document)
         return not (ordered or self.averages or self.refuses or self.shares)
 
@@ -86,16 +83,22 @@ class TieRule:
 TIE_RULES: dict[Ties, TieRule] = {
     "doc_desc": TieRule("documents with equal scores stand by falling id"),
     "doc_asc": TieRule(
-        "documents with equal scores stand by rising id", (TieKey("document", falling=False),), needs_document=True),
+        "documents with equal scores stand by rising id",
+        (TieKey("document", falling=False),), needs_document=True),
     "order": TieRule("documents with equal scores stay in the order given", ()),
     "best": TieRule(
-        "of documents with equal scores the better one stands first", (TieKey("label"), TieKey("document"))),
+        "of documents with equal scores the better one stands first",
+        (TieKey("label"), TieKey("document"))),
     "worst": TieRule(
-        "of documents with equal scores the worse one stands first", (TieKey("label", falling=False), TieKey("document"))),
-    "last": TieRule("documents with equal scores all stand at the last of their ranks", shares=True),
-    "expected": TieRule("documents with equal scores count the mean over all their orders", averages=True),
+        "of documents with equal scores the worse one stands first",
+        (TieKey("label", falling=False), TieKey("document"))),
+    "last": TieRule(
+        "documents with equal scores all stand at the last of their ranks", shares=True),
+    "expected": TieRule(
+        "documents with equal scores count the mean over all their orders", averages=True),
     "error": TieRule("equal scores are refused", refuses=True),
     "trec_eval": TieRule(
-        "documents with equal scores stand by falling id, compared as trec_eval does", needs_document=True, as_text=True),
+        "documents with equal scores stand by falling id, compared as trec_eval does",
+        needs_document=True, as_text=True),
 }  # fmt: skip
 """The tie rules, as words of the policy `ties`."""

@@ -129,7 +129,7 @@ def borda(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr:
     share the rest.
 
     .. math:: \sum_j w_j \begin{cases} C - r_j(d) + 1 & d \in j \\ (C - n_j + 1) / 2 & \text{else}
-    \end{cases}
+       \end{cases}
 
     A query has `C` documents in all its rankings; ranking `j` has `n_j` of them.
 
@@ -155,7 +155,7 @@ def condorcet(r: Rankings, *, weights: Sequence[float] | None = None) -> pl.Expr
     those that it draws.
 
     .. math:: \sum_{e \ne d} \begin{cases} 1 & v(d, e) > v(e, d) \\ 1/2 & v(d, e) = v(e, d) \\ 0 &
-    \text{else} \end{cases}
+       \text{else} \end{cases}
 
     Two documents of a query meet in one duel, in which `v` adds up the weights of the rankings that
     vote for a document. A ranking votes for the one that it has further up, or for the only one

@@ -122,10 +122,8 @@ def opensearch_hybrid(
     r"""OpenSearch's ``normalization-processor``: a weighted mean of the normalised scores over the
     rankings that have it.
 
-    .. math::
-        \frac{\sum_j w_j s_j(d)}{\sum_j w_j}
-        \quad\text{or}\quad \exp \frac{\sum_j w_j \ln s_j(d)}{\sum_j w_j}
-        \quad\text{or}\quad \frac{\sum_j w_j}{\sum_j w_j / s_j(d)}
+    .. math:: \frac{\sum_j w_j s_j(d)}{\sum_j w_j} \quad\text{or}\quad \exp \frac{\sum_j w_j \ln
+       s_j(d)}{\sum_j w_j} \quad\text{or}\quad \frac{\sum_j w_j}{\sum_j w_j / s_j(d)}
 
     The arithmetic mean leaves out scores below 0, the others also 0. Under ``min_max`` the least
     score of a ranking becomes .001, and equal scores above 0 become 1; the greatest score is looked
@@ -308,10 +306,8 @@ def llamaindex(
 ) -> pl.Expr:
     r"""LlamaIndex' ``QueryFusionRetriever`` for one query: the greatest score, or a sum.
 
-    .. math::
-        \max_j s_j(d)
-        \quad\text{or}\quad \sum_j \frac{1}{60 + r_j(d) - 1}
-        \quad\text{or}\quad \sum_j w_j \frac{s_j(d) - a_j}{b_j - a_j}
+    .. math:: \max_j s_j(d) \quad\text{or}\quad \sum_j \frac{1}{60 + r_j(d) - 1} \quad\text{or}\quad
+       \sum_j w_j \frac{s_j(d) - a_j}{b_j - a_j}
 
     The scale from `a` to `b` is that from the least to the greatest score under ``relative_score``,
     and that from three standard deviations below the mean to three above under
@@ -369,10 +365,8 @@ def haystack(
     r"""Haystack's ``DocumentJoiner``: the greatest score, the weighted sum of scores, or that of
     reciprocal ranks.
 
-    .. math::
-        \max_j s_j(d)
-        \quad\text{or}\quad \sum_j w_j s_j(d)
-        \quad\text{or}\quad \sum_j \frac{61 w_j}{60 + r_j(d)}
+    .. math:: \max_j s_j(d) \quad\text{or}\quad \sum_j w_j s_j(d) \quad\text{or}\quad \sum_j
+       \frac{61 w_j}{60 + r_j(d)}
 
     Under ``distribution_based_rank_fusion`` it is the greatest score on a scale from three standard
     deviations below the ranking's mean to three above; a ranking of equal scores keeps them.

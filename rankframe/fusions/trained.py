@@ -112,7 +112,7 @@ def slidefuse(r: Rankings, w: Annotated[int, Range(least=0)]) -> pl.Expr:
     r"""SlideFuse: the sum of the mean probabilities of relevance in a window around the ranks.
 
     .. math:: \sum_j \frac{1}{b - a + 1} \sum_{i=a}^{b} p_j(i), \quad a = \max(1, r_j(d) - w), \; b
-    = \min(n_j, r_j(d) + w)
+       = \min(n_j, r_j(d) + w)
 
     A rank's probability is as for PosFuse; the ranking `j` has `n_j` documents.
 
@@ -139,7 +139,7 @@ def probfuse(r: Rankings, x: Annotated[int, Range(least=1)]) -> pl.Expr:
     relevance over its number.
 
     .. math:: \sum_j \frac{p_j(k)}{k}, \quad k = \left\lceil \frac{r_j(d)}{\lceil n_j / x \rceil}
-    \right\rceil
+       \right\rceil
 
     A segment's probability is the mean over the training queries of the share of relevant documents
     in it.

@@ -192,8 +192,8 @@ def weighted_tau(pair: Pair) -> pl.Expr:
     the value is the mean of both. A tie counts as in tau-b. It needs SciPy (extra ``stats``).
 
     .. math:: \frac{\langle x, y \rangle}{\sqrt{\langle x, x \rangle \langle y, y \rangle}}, \quad
-    \langle x, y \rangle = \sum_{d < e} \mathrm{sgn}(x_d - x_e) \, \mathrm{sgn}(y_d - y_e) \,
-    w_{d,e}
+       \langle x, y \rangle = \sum_{d < e} \mathrm{sgn}(x_d - x_e) \, \mathrm{sgn}(y_d - y_e)
+       \, w_{d,e}
 
     Returns
     -------
@@ -224,7 +224,7 @@ def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
     most it can be.
 
     .. math:: \frac{\sum_d |i_d - j_d|}{\lfloor m^2 / 2 \rfloor} \quad \text{or, of the top } k,
-    \quad \frac{\sum_d |i_d - j_d|}{k (k + 1)}
+       \quad \frac{\sum_d |i_d - j_d|}{k (k + 1)}
 
     Here `i` and `j` are the ranks of document d.
 
@@ -399,7 +399,7 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = 
     one ranking lowers the agreement.
 
     .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} \frac{X_d}{d} \, p^d + \sum_{d=s+1}^{l} \frac{X_s
-    (d - s)}{s \, d} \, p^d\right) + \left(\frac{X_l - X_s}{l} + \frac{X_s}{s}\right) p^l
+       (d - s)}{s \, d} \, p^d\right) + \left(\frac{X_l - X_s}{l} + \frac{X_s}{s}\right) p^l
 
     `X` is the number of documents in the top d of both; the shorter ranking has `s` documents, the
     longer `l`.

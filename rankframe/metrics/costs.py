@@ -202,7 +202,7 @@ def ift(
     the goal and one for the rate of gain.
 
     .. math:: C = \left(1 - \frac{1}{1 + b_1 e^{(T - y) R_1}}\right) \frac{1}{1 + b_2 e^{(A - y / k)
-    R_2}}
+       R_2}}
 
     Parameters
     ----------

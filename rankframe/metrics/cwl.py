@@ -138,7 +138,7 @@ def bpm(
     or at rank `k`.
 
     .. math:: \frac{1}{m} \sum_{i=1}^{m} g_i, \quad m = \min(\{k\} \cup \{i : g_1 + \cdots + g_i \ge
-    T\})
+       T\})
 
     `T` is `target`.
 
@@ -258,7 +258,7 @@ def inst(
     `target` minus the gain of the first i documents.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \prod_{j=1}^{i-1} \left(\frac{j + T
-    + T_j - 1}{j + T + T_j}\right)^2
+       + T_j - 1}{j + T + T_j}\right)^2
 
     The sums go down to `depth`.
 
@@ -392,7 +392,7 @@ def nerr8(
     probability equal to its gain.
 
     .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \prod_{j=1}^{i-1} (1
-    - g_j)
+       - g_j)
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ def nerr9(
     probability 1 / (i + 1).
 
     .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \frac{1}{i}
-    \prod_{j=1}^{i-1} (1 - g_j)
+       \prod_{j=1}^{i-1} (1 - g_j)
 
     Parameters
     ----------
@@ -480,7 +480,7 @@ def nerr10(
     probability `p`.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = p^{\,i-1} \prod_{j=1}^{i-1} (1 -
-    g_j)
+       g_j)
 
     The sums go down to `depth`.
 
@@ -536,7 +536,7 @@ def nerr11(
     :func:`rankframe.metrics.cwl.insq`.
 
     .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2
-    \prod_{j=1}^{i-1} (1 - g_j)
+       \prod_{j=1}^{i-1} (1 - g_j)
 
     `T` is `target`; the sums go down to `depth`.
 

@@ -40,7 +40,7 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     subtopic; gains are divided by log2(rank + 1).
 
     .. math:: \frac{\sum_{i=1}^{k} \nu_i / \log_2(i + 1)}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1} /
-    \log_2(i + 1)}
+       \log_2(i + 1)}
 
     Parameters
     ----------
@@ -500,7 +500,7 @@ def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> p
     weight.
 
     .. math:: \frac{\sum_{i=1}^{k} G_i / \log_2(i + 1)}{\sum_{i=1}^{k} G^*_i / \log_2(i + 1)}, \quad
-    G_i = \sum_s w_s \, g_{s,i}
+       G_i = \sum_s w_s \, g_{s,i}
 
     The weights `w`, such as the probabilities of intents, are those of ``on(subtopic_weight=...)``,
     else 1.

@@ -349,7 +349,7 @@ def q_measure(
     precision that sees gains.
 
     .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i \, \frac{h_i + \beta \sum_{j \le i} g_j}{i + \beta
-    \sum_{j \le i} g^*_j}
+       \sum_{j \le i} g^*_j}
 
     Parameters
     ----------

@@ -194,7 +194,7 @@ def ndkl(
     in nats.
 
     .. math:: \frac{\sum_{i=1}^{k} \mathrm{KL}(s_i \| t) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2
-    (i + 1)}
+       (i + 1)}
 
     The shares s of the groups, which ``on(group=...)`` names, are those among the first i documents
     that have a group.
@@ -289,7 +289,7 @@ def rnd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     share in all.
 
     .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i} -
-    \frac{S}{n} \right|
+       \frac{S}{n} \right|
 
     Of the n documents of the list S are of the group, of the first i documents S_i. Z is the
     greater value of the orders with the group first and with the group last.
@@ -331,7 +331,7 @@ def rkl(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     all.
 
     .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i}
-    \mathrm{KL}\left(\frac{S_i}{i} \,\|\, \frac{S}{n}\right)
+       \mathrm{KL}\left(\frac{S_i}{i} \,\|\, \frac{S}{n}\right)
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def rrd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     differs from that in all.
 
     .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i - S_i} -
-    \frac{S}{n - S} \right|
+       \frac{S}{n - S} \right|
 
     A cut point at which a divisor is 0 adds 0.
 
@@ -523,7 +523,7 @@ def exposed_utility_ratio(
     the others, as a log ratio.
 
     .. math:: \ln \frac{\sum_{d \in g} w_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d / \sum_{d \in h}
-    u_d}
+       u_d}
 
     The groups g and h and the weight w are those of ``demographic_parity``. The utility of a group
     is the mean gain u of its documents; the numbers of documents cancel out. 0 is equal treatment:
@@ -585,7 +585,7 @@ def realized_utility_ratio(
     the others, as a log ratio.
 
     .. math:: \ln \frac{\sum_{d \in g} w_d u_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d u_d /
-    \sum_{d \in h} u_d}
+       \sum_{d \in h} u_d}
 
     The groups g and h, the weight w and the utility u are those of ``exposed_utility_ratio``. If
     readers click by attention and utility, w u is the expected number of clicks. 0 is equal impact:

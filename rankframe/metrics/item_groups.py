@@ -186,8 +186,8 @@ def rsp(
     r"""Ranking-based statistical parity: how differently likely groups of items are to be shown to
     users who lack them.
 
-    .. math:: \frac{\mathrm{std}_g \, P_g}{\mathrm{mean}_g \, P_g}, \quad
-        P_g = \frac{\sum_u |L_u \cap g \setminus H_u|}{\sum_u |g \setminus H_u|}
+    .. math:: \frac{\mathrm{std}_g \, P_g}{\mathrm{mean}_g \, P_g}, \quad P_g = \frac{\sum_u |L_u
+       \cap g \setminus H_u|}{\sum_u |g \setminus H_u|}
 
     `L` is a user's list, `H` the items that the user has in the past interactions
     (``interactions=``). The groups are those of the items of the catalog, ``on(group="provider",
@@ -254,8 +254,8 @@ def reo(
     r"""Ranking-based equal opportunity: how differently likely groups are to be shown where they
     are relevant.
 
-    .. math:: \frac{\mathrm{std}_g \, P_g}{\mathrm{mean}_g \, P_g}, \quad
-        P_g = \frac{\sum_u |L_u \cap g \cap R_u \setminus H_u|}{\sum_u |g \cap R_u \setminus H_u|}
+    .. math:: \frac{\mathrm{std}_g \, P_g}{\mathrm{mean}_g \, P_g}, \quad P_g = \frac{\sum_u |L_u
+       \cap g \cap R_u \setminus H_u|}{\sum_u |g \cap R_u \setminus H_u|}
 
     `R` are the items that are relevant to the user: the rows of the table whose label is at or
     above ``relevant``, shown or not. The rest is that of ``rsp``.
@@ -316,7 +316,7 @@ def bias_disparity(
     that they chose before.
 
     .. math:: \frac{B_R - B_S}{B_S}, \quad B_R = \frac{n_g / n}{|g| / N}, \quad B_S = \frac{m_g /
-    m}{|g| / N}
+       m}{|g| / N}
 
     Of the `n` items shown, counted for each user, `n_g` are of the group, and `m_g` of the `m`
     items that the same users have in the past interactions (``interactions=``). The groups are

@@ -63,7 +63,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     document in the top `k` is relevant, and null if all are.
 
     .. math:: \frac{1}{h_m (m - h_m)} \sum_{i=1}^{m} r_i \, (m - h_m - (i - h_i)), \quad m = \min(k,
-    n)
+       n)
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     pool, which counts as non-relevant.
 
     .. math:: \frac{1}{R} \sum_{i=1}^{n} \frac{r_i}{i} \left(1 + c_i \frac{h_{i-1} +
-    \epsilon}{h_{i-1} + b_i + 2 \epsilon}\right)
+       \epsilon}{h_{i-1} + b_i + 2 \epsilon}\right)
 
     Above rank i are `c` documents of the pool, `b` of them judged non-relevant; epsilon is 0.00001.
 
@@ -151,9 +151,8 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     label or none, count by the share of relevant documents among the judged ones of the stratum
     above them.
 
-    .. math:: \frac{\sum_{i=1}^{n} r_i w_i \hat P_i}{\sum r w}, \quad
-        \hat P_i = \frac{1}{i} \left(1 + \sum_s c_{s,i} \frac{h_{s,i} + \epsilon}{m_{s,i} + 2
-        \epsilon}\right)
+    .. math:: \frac{\sum_{i=1}^{n} r_i w_i \hat P_i}{\sum r w}, \quad \hat P_i = \frac{1}{i} \left(1
+       + \sum_s c_{s,i} \frac{h_{s,i} + \epsilon}{m_{s,i} + 2 \epsilon}\right)
 
     Above rank i are `c` documents of stratum s, `m` of them judged and `h` relevant; `w` is the
     number of documents of the document's stratum over that of the judged ones; epsilon is 0.00001.
@@ -203,8 +202,7 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     relevant documents.
 
     .. math:: \frac{1}{\hat R} \sum_{i=1}^{n} \frac{r_i}{\pi_i} \cdot \frac{1}{i} \sum_{j=1}^{i}
-    \frac{r_j}{\pi_j}, \quad
-        \hat R = \sum \frac{r}{\pi}
+       \frac{r_j}{\pi_j}, \quad \hat R = \sum \frac{r}{\pi}
 
     Parameters
     ----------

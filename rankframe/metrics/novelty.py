@@ -268,7 +268,7 @@ def efd(
     rank.
 
     .. math:: \frac{\sum_{i=1}^{k} r_i (-\log_2 (p_i / P)) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 /
-    \log_2 (i + 1)}
+       \log_2 (i + 1)}
 
     P is the number of interactions.
 
@@ -315,7 +315,7 @@ def epc(
     discounted by rank.
 
     .. math:: \frac{\sum_{i=1}^{k} r_i (1 - p_i / U) / \log_2 (i + 1)}{\sum_{i=1}^{k} 1 / \log_2 (i
-    + 1)}
+       + 1)}
 
     Parameters
     ----------

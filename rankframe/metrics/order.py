@@ -569,7 +569,7 @@ def auc(
     others, tied.
 
     .. math:: \frac{1}{R (N - R)} \sum_{a} \sum_{b} \left([x_a > x_b] + \frac{1}{2} [x_a =
-    x_b]\right)
+       x_b]\right)
 
     The sums run over relevant documents a and others b; `x` is the score.
 
@@ -716,7 +716,7 @@ def ordered_pair_accuracy(
     documents that were not retrieved rank below all others, tied.
 
     .. math:: \frac{\sum_{l_a > l_b} \left([x_a > x_b] + \mathrm{tied} \cdot [x_a =
-    x_b]\right)}{\sum_{l_a > l_b} 1}
+       x_b]\right)}{\sum_{l_a > l_b} 1}
 
     The sums run over pairs of documents a and b; `l` is the label, `x` the score.
 
@@ -771,7 +771,7 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "nul
     the accuracy of ordered pairs, by the same documents.
 
     .. math:: \frac{\sum_{l_a > l_b} \left([x_a < x_b] + \mathrm{tied} \cdot [x_a =
-    x_b]\right)}{\sum_{l_a > l_b} 1}
+       x_b]\right)}{\sum_{l_a > l_b} 1}
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def p_mrr(r: Ranking) -> pl.Expr:
     ``on(ties=...)`` says, in both rankings.
 
     .. math:: \frac{1}{R} \sum_d \begin{cases} 1 - a_d / b_d & \text{if } b_d > a_d \\ b_d / a_d - 1
-    & \text{otherwise} \end{cases}
+       & \text{otherwise} \end{cases}
 
     Here `a` is the rank of document d without the instruction, and `b` the one with it; a document
     that is not retrieved is below all others. ``on(depth=...)`` cuts both rankings.

@@ -39,7 +39,7 @@ def serendipity(
     r"""Serendipity: how far the relevant items of the list are from what was to be expected.
 
     .. math:: \frac{1}{n} \sum_{i=1}^{k} r_i \max\left(\frac{N + 1 - i}{N} - \frac{N + 1 - m_i}{N},
-    0\right)
+       0\right)
 
     N is the number of items of the catalog, which ``on(items=...)`` gives, and m an item's rank by
     falling popularity, which equally popular items share.

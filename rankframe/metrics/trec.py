@@ -424,7 +424,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     divided by the ideal ranking's gain.
 
     .. math:: \frac{1}{\sum_i g^*_i} \sum_{i=1}^{n} \frac{g_i}{\log_2\left(2 + \sum_{j=1}^{i}
-    (\max(g^*_j, 1) - g_j)\right)}
+       (\max(g^*_j, 1) - g_j)\right)}
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     last rank.
 
     .. math:: \frac{1}{m} \left(\sum_{i=1}^{n} [g_i > 0] \, \mathrm{nDCG}@i + (m - m_n) \,
-    \mathrm{nDCG}\right)
+       \mathrm{nDCG}\right)
 
     Of `m` documents with gain, `m_n` were retrieved.
 

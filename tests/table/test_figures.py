@@ -122,7 +122,7 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
         "judged": sum(x >= 0 for x in there),
         "both": sum(s is not None and x is not None and x >= 0 for s, x in zip(scores, labels, strict=True)),
         "relevant": sum(x >= policies.relevant for x in there),
-        "between": sum(0 < x < 1 for x in there),
+        "between 0 and 1": sum(0 < x < 1 for x in there),
         "positive": sum(x > 0 for x in there),
         "least label": min(there, default=math.nan),
         "most label": max(there, default=math.nan),
@@ -133,13 +133,17 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
         "ranks": ranks,
         "gaps": sum(map(left_out, lists)) if policies.ascending else 0,
         "tied": sum(values.values()),
-        "apart": sum(len(gains) for groups in ties for gains in groups.values() if len({*gains}) > 1),
+        "tied with other labels": sum(len(gains) for groups in ties for gains in groups.values() if len({*gains}) > 1),
         "the value": math.nan if isinstance(value, bool) else value,
         "of the value": most,
         "queries of the value": sum(value in groups for groups in ties),
-        "hopeless": sum(not any(x is not None and x >= relevant for x in labels) for labels in labels_of_lists),
+        "lists without relevant": sum(
+            not any(x is not None and x >= relevant for x in labels) for labels in labels_of_lists
+        ),
         "longest": [len(x) for x in lists].count(max(map(len, lists), default=0)),
-        "beside judged": sum(labels.count(None) for labels in labels_of_lists if any(x is not None for x in labels)),
+        "unjudged of judged lists": sum(
+            labels.count(None) for labels in labels_of_lists if any(x is not None for x in labels)
+        ),
         "ordered": len(aucs),
         "mean": statistics.fmean(aucs) if aucs else math.nan,
         "standard error": math.sqrt(max(spread, chance)) / len(aucs) if aucs else 0,
