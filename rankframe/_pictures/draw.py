@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -73,104 +73,65 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
     its text. Do not write it as PNG: vl-convert darkens translucent colours.
     """
     alt = load("altair", "plot")
-    background = None if background is None else background_of(background)
-    ink = GREY if background is None else ink_on(background)
+    ink, ground = GREY, "transparent"
+    if background is not None:
+        ground = background_of(background)
+        ink = ink_on(ground)
     figure = figure.written(_without_markup)
-    columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
-    words = {
-        "labelColor": ink,
-        "titleColor": ink,
-        "labelFontSize": TEXT,
-        "titleFontSize": TEXT,
-        "titleFontWeight": 500,
-    }
-    lines = {"domainColor": ink, "tickColor": ink, "gridColor": ink, "gridOpacity": FAINT / 2}
-    title = {
-        "color": ink,
-        "subtitleColor": ink,
-        "fontSize": TITLE,
-        "subtitleFontSize": TEXT,
-        "subtitlePadding": 4,
-    }
+    edge = "white" if background is None else ground
+    layers = [_altair_mark(alt, figure, mark, ink, edge) for mark in figure.marks]
     above = _lines(figure.title, WIDTH / (0.57 * TITLE)) or ""
-    chart: LayerChart = (
-        alt.layer(
-            *(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks)
-        )
-        .properties(
-            width=WIDTH,
-            height=figure.height,
-            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-            background=background or "transparent",
-            title=alt.TitleParams(above, subtitle=_wrapped(figure.below, WIDTH / (0.5 * TEXT))),
-            description=". ".join(filter(None, (figure.title, figure.below))),
-        )
-        .configure(font=FONT)
-        .configure_view(stroke=None)
-        .configure_mark(aria=False)  # a screen reader reads the description, not hundreds of marks
-        .configure_axis(**words, **lines, labelLimit=0.4 * WIDTH, titlePadding=10)
-        .configure_legend(
-            **words, orient="bottom", columns=columns, labelLimit=WIDTH / columns - 40
-        )
-        .configure_title(**title, anchor="start", frame="bounds", offset=12)
+    below = _wrapped(figure.below, WIDTH / (0.5 * TEXT))
+    title = alt.TitleParams(above, subtitle=below)
+    texts = ". ".join(filter(None, (figure.title, figure.below)))
+    chart = alt.layer(*layers).properties(title=title, description=texts, background=ground)
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+    chart = chart.properties(width=WIDTH, height=figure.height, autosize=fit)
+    return _styled(chart, ink, _legend_columns(figure, 0.55 * TEXT, WIDTH, 50))
+
+
+def _styled(chart: LayerChart, ink: str, columns: int) -> LayerChart:
+    """The chart with text and lines in a colour, and a legend of so many columns."""
+    chart = chart.configure(font=FONT).configure_view(stroke=None)
+    # a screen reader reads the description, not hundreds of marks
+    chart = chart.configure_mark(aria=False)
+    words: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "titleFontWeight": 500}
+    words |= {"labelFontSize": TEXT, "titleFontSize": TEXT}
+    lines: dict[str, Any] = {"domainColor": ink, "tickColor": ink}
+    lines |= {"gridColor": ink, "gridOpacity": FAINT / 2}
+    chart = chart.configure_axis(**words, **lines, labelLimit=0.4 * WIDTH, titlePadding=10)
+    room = WIDTH / columns - 40
+    chart = chart.configure_legend(**words, orient="bottom", columns=columns, labelLimit=room)
+    above: dict[str, Any] = {"color": ink, "fontSize": TITLE}
+    below: dict[str, Any] = {"subtitleColor": ink, "subtitleFontSize": TEXT, "subtitlePadding": 4}
+    titled: LayerChart = chart.configure_title(
+        **above, **below, anchor="start", frame="bounds", offset=12
     )
-    return chart
+    return titled
 
 
 def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
     rows, chart = mark.rows, alt.Chart(mark.rows)
-    x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
-    y = alt.Y(
-        "y:Q",
-        title=_lines(figure.y.title, figure.height / (0.55 * TEXT)),
-        **_altair_axis(alt, figure.y),
-    )
-    ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
-    encoding: dict[str, object] = {end: place for end, place in ends.items() if end in rows.columns}
-    if mark.kind in ("rule", "divider"):
-        look = {"strokeDash": [4, 3], "opacity": 0.7} if mark.kind == "rule" else {"opacity": FAINT}
-        return chart.mark_rule(color=ink, **look).encode(**encoding)
-    domain = list(figure.series)
-    lines = any(mark.kind == "line" for mark in figure.marks)
-    symbol = (
-        {"symbolType": "stroke", "symbolSize": 400} if lines else {}
-    )  # a dot would hide the dashes
-    legend = (
-        alt.Legend(title=None, symbolOpacity=1, **symbol)
-        if figure.legend and len(domain) > 1
-        else None
-    )
-    colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
-    own = (
-        alt.Color("series:N", scale=colours, legend=legend)
-        if "series" in rows.columns
-        else alt.value(ink)
-    )
-    further = [name for name in rows.columns if name not in DRAWN]
-    tips = [
-        alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "") for name in further
-    ]
-    encoding |= {"color": own, "tooltip": tips}
+    if mark.kind == "bar" and "size" in rows.columns:
+        return _altair_cells(alt, figure, rows, ink)
+    encoding = _altair_ends(alt, figure, rows)
+    if mark.kind == "rule":
+        return chart.mark_rule(color=ink, strokeDash=[4, 3], opacity=0.7).encode(**encoding)
+    if mark.kind == "divider":
+        return chart.mark_rule(color=ink, opacity=FAINT).encode(**encoding)
+    encoding |= _altair_look(alt, figure, rows, ink)
     if mark.kind == "line":
-        scale = alt.Scale(domain=domain, range=[list(dashes(figure, name)) for name in domain])
+        strokes = [list(dashes(figure, name)) for name in figure.series]
+        scale = alt.Scale(domain=list(figure.series), range=strokes)
+        legend = _altair_legend(alt, figure)
         encoding["strokeDash"] = alt.StrokeDash("series:N", scale=scale, legend=legend)
         chart = chart.mark_line(strokeWidth=2, point={"size": 24} if _few(mark) else False)
     elif mark.kind == "band":
         chart = chart.mark_area(opacity=FAINT)
-    elif mark.kind == "bar" and "size" in rows.columns:
-        scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
-        encoding["opacity"] = alt.Opacity("size:Q", scale=scale, legend=None)
-        middle = rows.with_columns(
-            (pl.col("x") + pl.col("x2")) / 2, (pl.col("y") + pl.col("y2")) / 2
-        )
-        written = (
-            alt.Chart(middle).mark_text(color=ink, fontSize=TEXT).encode(x=x, y=y, text="label:N")
-        )
-        return chart.mark_rect().encode(**encoding) + written
     elif mark.kind == "bar":
-        encoding["stroke"] = alt.Stroke(
-            "series:N", scale=colours, legend=None
-        )  # no seams between neighbours
+        # a stroke of the bar's own colour leaves no seams between neighbours
+        scale = _altair_colours(alt, figure)
+        encoding["stroke"] = alt.Stroke("series:N", scale=scale, legend=None)
         chart = chart.mark_rect(strokeWidth=0.5)
     elif mark.kind == "interval":
         chart = chart.mark_rule(strokeWidth=2)
@@ -183,22 +144,73 @@ def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, backgrou
     return chart.encode(**encoding)
 
 
+def _altair_cells(alt: ModuleType, figure: Figure, rows: pl.DataFrame, ink: str) -> Any:
+    """Bars whose opacity grows with their size, each with its label in the middle."""
+    ends = _altair_ends(alt, figure, rows)
+    scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
+    opacity = alt.Opacity("size:Q", scale=scale, legend=None)
+    look = _altair_look(alt, figure, rows, ink)
+    cells = alt.Chart(rows).mark_rect().encode(**ends, **look, opacity=opacity)
+    middle_x = (pl.col("x") + pl.col("x2")) / 2
+    middle_y = (pl.col("y") + pl.col("y2")) / 2
+    middles = alt.Chart(rows.with_columns(middle_x, middle_y))
+    texts = middles.mark_text(color=ink, fontSize=TEXT)
+    return cells + texts.encode(x=ends["x"], y=ends["y"], text="label:N")
+
+
+def _altair_ends(alt: ModuleType, figure: Figure, rows: pl.DataFrame) -> dict[str, Any]:
+    """The encoding of the places of marks."""
+    title = _lines(figure.y.title, figure.height / (0.55 * TEXT))
+    x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
+    y = alt.Y("y:Q", title=title, **_altair_axis(alt, figure.y))
+    ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
+    return {end: place for end, place in ends.items() if end in rows.columns}
+
+
+def _altair_look(alt: ModuleType, figure: Figure, rows: pl.DataFrame, ink: str) -> dict[str, Any]:
+    """The encoding of the colours of marks, and their tooltips: the columns that are not drawn."""
+    colours = alt.value(ink)
+    if "series" in rows.columns:
+        scale = _altair_colours(alt, figure)
+        colours = alt.Color("series:N", scale=scale, legend=_altair_legend(alt, figure))
+    tooltips = []
+    for name, dtype in rows.schema.items():
+        if name not in DRAWN:
+            digits = ".4f" if dtype.is_float() else ""
+            tooltips.append(alt.Tooltip(name, format=digits))
+    return {"color": colours, "tooltip": tooltips}
+
+
+def _altair_colours(alt: ModuleType, figure: Figure) -> Any:
+    """The scale of the colours of series."""
+    colours = [colour(figure, name) for name in figure.series]
+    return alt.Scale(domain=list(figure.series), range=colours)
+
+
+def _altair_legend(alt: ModuleType, figure: Figure) -> Any:
+    """The legend of series that differ in colour; a dot in it would hide the dashes of lines."""
+    if not figure.legend or len(figure.series) < 2:
+        return None
+    has_lines = any(mark.kind == "line" for mark in figure.marks)
+    symbol = {"symbolType": "stroke", "symbolSize": 400} if has_lines else {}
+    return alt.Legend(title=None, symbolOpacity=1, **symbol)
+
+
 def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
-    scale: dict[str, object] = {"type": "log"} if axis.log else {"zero": False}
+    of_scale: dict[str, object] = {"type": "log"} if axis.log else {"zero": False}
     if axis.limits is not None:
-        scale.update(domain=list(axis.limits), nice=False)
+        of_scale.update(domain=list(axis.limits), nice=False)
+    scale = alt.Scale(**of_scale)
     if axis.ticks is None:
         whole = {"tickMinStep": 1, "format": ",d"} if axis.whole else {}
-        return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
-    places, names = (
-        [place for place, _ in axis.ticks],
-        [_lines(name, NAME) for _, name in axis.ticks],
-    )
-    label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    shown = alt.Axis(
-        grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False
-    )
-    return {"scale": alt.Scale(**scale), "axis": shown}
+        return {"scale": scale, "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
+    places = [place for place, _ in axis.ticks]
+    names = [_lines(name, NAME) for _, name in axis.ticks]
+    place = f"indexof({json.dumps(places)}, datum.value)"
+    label = f"{json.dumps(names, ensure_ascii=False)}[{place}]"
+    all_labels = {"labelOverlap": False, "labelFlush": False}
+    ticks = alt.Axis(grid=axis.grid, values=places, labelExpr=label, **all_labels)
+    return {"scale": scale, "axis": ticks}
 
 
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
@@ -206,75 +218,88 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     the user's style.
     """
     pyplot = load("matplotlib.pyplot", "plot")
-    own = ax is None
-    if not own and not isinstance(ax, pyplot.Axes):
+    refuse_other_axes(pyplot, ax)
+    ground = None if background is None else background_of(background)
+    if background is not None and ax is not None:
+        where = " is for a new figure, and ax has one already; leave one of the two out"
+        raise InvalidOption(option(background=ground), where)
+    is_new = ax is None
+    if is_new:
+        size = (WIDTH / 100, 1.7 + figure.height / 100)
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    ink = pyplot.rcParams["text.color"] if ground is None else ink_on(ground)
+    ax.grid(True, alpha=FAINT)
+    ax.set_axisbelow(True)
+    escaped = figure.written(_without_formulas)
+    for mark in escaped.marks:
+        _matplotlib_mark(ax, escaped, mark, ink, ground or ax.get_facecolor())
+    ax.set_xlabel(escaped.x.title)
+    _set_axis(ax, "x", figure.x)
+    _set_axis(ax, "y", figure.y)
+    ax.spines[["top", "right"]].set_visible(False)
+    width, height = _room(escaped, ax, is_new, pyplot.rcParams["font.size"])
+    _set_title(ax, figure, width)
+    ax.set_ylabel(_fit(figure.y.title, height / 0.6))
+    if figure.legend and len(figure.series) > 1:
+        columns = _legend_columns(escaped, 0.6, width, 4.8) if is_new else None
+        _set_legend(ax, figure, escaped, columns)
+    if ground is not None:
+        _recolour(ax, ink, ground)
+    axes: Axes = ax
+    return axes
+
+
+def refuse_other_axes(pyplot: ModuleType, ax: object) -> None:
+    """Refuse what is no axes of Matplotlib."""
+    if ax is not None and not isinstance(ax, pyplot.Axes):
         raise InvalidOption(
             f"ax={shown(ax)} is no Matplotlib axes; give one, as ax=axes[0] of several in a row"
         )
-    background = None if background is None else background_of(background)
-    if background is not None and not own:
-        where = " is for a new figure, and ax has one already; leave one of the two out"
-        raise InvalidOption(option(background=background), where)
-    plain, figure = figure, figure.written(_without_formulas)
-    if own:
-        _, ax = pyplot.subplots(
-            figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained"
-        )
-    ink = pyplot.rcParams["text.color"] if background is None else ink_on(background)
-    ax.grid(True, alpha=FAINT)
-    ax.set_axisbelow(True)
-    for mark in figure.marks:
-        _matplotlib_mark(ax, figure, mark, ink, background or ax.get_facecolor())
-    ax.set_xlabel(figure.x.title)
-    for side, axis in (("x", plain.x), ("y", plain.y)):
-        if axis.log:
-            ax.set(**{f"{side}scale": "log"})
-        if axis.ticks is not None:
-            ax.set(**{f"{side}ticks": [place for place, _ in axis.ticks]})
-            ax.set(**{f"{side}ticklabels": [_fit(name, NAME) for _, name in axis.ticks]})
-            ax.minorticks_off()
-        elif axis.whole:
-            getattr(ax, f"{side}axis").get_major_locator().set_params(integer=True)
-        if axis.limits is not None:
-            ax.set(**{f"{side}lim": axis.limits})
-        ax.grid(axis.grid, axis=side)
-    ax.spines[["top", "right"]].set_visible(False)
-    width, height = _room(figure, ax, own, pyplot.rcParams["font.size"])
-    under = _fit(plain.below, width / 0.53)
+
+
+def _set_axis(ax: Axes, side: Literal["x", "y"], axis: Axis) -> None:
+    """Set the scale, the ticks, the limits and the grid of an axis."""
+    if axis.log:
+        ax.set(**{f"{side}scale": "log"})
+    if axis.ticks is not None:
+        places = [place for place, _ in axis.ticks]
+        names = [_fit(name, NAME) for _, name in axis.ticks]
+        ax.set(**{f"{side}ticks": places})
+        ax.set(**{f"{side}ticklabels": names})
+        ax.minorticks_off()
+    elif axis.whole:
+        getattr(ax, f"{side}axis").get_major_locator().set_params(integer=True)
+    if axis.limits is not None:
+        ax.set(**{f"{side}lim": axis.limits})
+    ax.grid(axis.grid, axis=side)
+
+
+def _set_title(ax: Any, figure: Figure, width: float) -> None:
+    """Set the title, and the texts below it, in lines of this width."""
+    under = _fit(figure.below, width / 0.53)
     pad = 9 + 13 * (1 + under.count("\n"))
-    ax.set_title(_fit(plain.title, width / 0.78), loc="left", weight="bold", pad=pad)
-    ax.annotate(
-        under, (0, 1), (0, 5), "axes fraction", "offset points", va="bottom", in_layout=False
-    )
-    ax.set_ylabel(_fit(plain.y.title, height / 0.6))
-    if figure.legend and len(figure.series) > 1:
-        handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
-        named = {
-            name: _fit(text, 2 * NAME)
-            for name, text in zip(figure.series, plain.series, strict=True)
-        }
-        columns = _legend_columns(figure, 0.6, width, 4.8)
-        series, below = [name for name in figure.series if name in handles], {}
-        if own:
-            below = {
-                "loc": "upper left",
-                "ncols": columns,
-                "bbox_to_anchor": (0, 0),
-                "bbox_transform": _below(ax),
-            }
-            ax.figure.set_figheight(
-                ax.figure.get_figheight() + 0.2 * ((len(series) - 1) // columns)
-            )
-        ax.legend(
-            [handles[name] for name in series],
-            [named[name] for name in series],
-            frameon=False,
-            **below,
-        )
-    if background is not None:
-        _recolour(ax, ink, background)
-    drawn: Axes = ax
-    return drawn
+    ax.set_title(_fit(figure.title, width / 0.78), loc="left", weight="bold", pad=pad)
+    place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    ax.annotate(under, (0, 1), (0, 5), **place, in_layout=False)
+
+
+def _set_legend(ax: Any, figure: Figure, escaped: Figure, columns: int | None) -> None:
+    """Set the legend, below the axes if it has a number of columns."""
+    artists, labels = ax.get_legend_handles_labels()
+    handles = dict(zip(labels, artists, strict=True))
+    handles_there = []
+    texts = []
+    for name, text in zip(escaped.series, figure.series, strict=True):
+        if name in handles:
+            handles_there.append(handles[name])
+            texts.append(_fit(text, 2 * NAME))
+    place: dict[str, Any] = {}
+    if columns is not None:
+        place = {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0)}
+        place["bbox_transform"] = _below(ax)
+        further_lines = (len(texts) - 1) // columns
+        ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * further_lines)
+    ax.legend(handles_there, texts, frameon=False, **place)
 
 
 def _below(ax: Axes) -> Transform:
@@ -284,17 +309,18 @@ def _below(ax: Axes) -> Transform:
     return ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
 
 
-def _room(figure: Figure, ax: Axes, own: bool, size: float) -> tuple[float, float]:
+def _room(figure: Figure, ax: Axes, is_new: bool, size: float) -> tuple[float, float]:
     """The width for text above the axes and the height for text beside them, in multiples of a
     font's size in points.
     """
-    if not own:
+    if not is_new:
         box, unit = ax.get_window_extent(), ax.figure.dpi / 72 * size
         return float(box.width) / unit, float(box.height) / unit
-    labels = max((min(len(name), NAME) for _, name in figure.y.ticks or ()), default=4)
-    height = 0.72 * figure.height / size
-    left = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
-    return 0.72 * WIDTH / size - left - 1.8, height
+    width, height = 0.72 * WIDTH / size, 0.72 * figure.height / size
+    lines = _wrapped(figure.y.title, height / 0.6)
+    letters = [min(len(name), NAME) for _, name in figure.y.ticks or ()]
+    left = 1.2 * len(lines) + 0.6 * max(letters, default=4)
+    return width - left - 1.8, height
 
 
 def _fit(text: str, width: float) -> str:
@@ -317,47 +343,53 @@ def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
 
 
 def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background: ColorType) -> None:
+    rows = mark.rows
     if mark.kind in ("rule", "divider"):
+        draw_line = ax.axvline if rows.columns == ["x"] else ax.axhline
         style = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
-        for place in mark.rows.to_series():
-            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(
-                place, color=ink, lw=1, **style
-            )
+        for place in rows.to_series():
+            draw_line(place, color=ink, lw=1, **style)
         return
-    rows = (
-        mark.rows
-        if "series" in mark.rows.columns
-        else mark.rows.with_columns(series=pl.lit(None, pl.String))
-    )
+    if "series" not in rows.columns:
+        rows = rows.with_columns(series=pl.lit(None, pl.String))
     for (name,), part in rows.group_by("series", maintain_order=True):
         label = None if name is None else str(name)
-        look: dict[str, Any] = {
-            "color": ink if label is None else colour(figure, label),
-            "label": label,
-        }
-        ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
-        x, y, x2, y2, size = ends
-        if mark.kind == "line":
-            spaces, dot = dashes(figure, str(label)), "o" if _few(mark) else ""
-            ax.plot(x, y, lw=2, ls=(0, spaces) if spaces else "-", marker=dot, ms=4, **look)
-        elif mark.kind == "band":
-            ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
-        elif mark.kind == "bar":
-            bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
-            for bar, strength, text in (
-                zip(bars, size, part["label"], strict=True) if size is not None else ()
-            ):
+        look = {"color": ink if label is None else colour(figure, label), "label": label}
+        _matplotlib_series(ax, figure, mark, part, look, background)
+
+
+def _matplotlib_series(
+    ax: Any,
+    figure: Figure,
+    mark: Mark,
+    part: pl.DataFrame,
+    look: dict[str, Any],
+    background: ColorType,
+) -> None:
+    """Draw the marks of one series."""
+    ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
+    x, y, x2, y2, size = ends
+    if mark.kind == "line":
+        spaces = dashes(figure, str(look["label"]))
+        style = (0, spaces) if spaces else "-"
+        ax.plot(x, y, lw=2, ls=style, marker="o" if _few(mark) else "", ms=4, **look)
+    elif mark.kind == "band":
+        ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
+    elif mark.kind == "bar":
+        bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
+        if size is not None:
+            for bar, strength, text in zip(bars, size, part["label"], strict=True):
                 bar.set_alpha(STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * strength)
                 ax.annotate(text, bar.get_center(), ha="center", va="center")
-        elif mark.kind == "interval":
-            lines, *ends = (ax.vlines, x, y, y2) if x2 is None else (ax.hlines, y, x, x2)
-            lines(*ends, color=look["color"], lw=2)
-        elif size is not None:
-            ax.scatter(
-                x, y, s=size / _largest(mark) * 160, color=look["color"], alpha=_opacity(mark), lw=0
-            )
-        else:
-            ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
+    elif mark.kind == "interval" and x2 is None:
+        ax.vlines(x, y, y2, color=look["color"], lw=2)
+    elif mark.kind == "interval":
+        ax.hlines(y, x, x2, color=look["color"], lw=2)
+    elif size is not None:
+        area = size / _largest(mark) * 160
+        ax.scatter(x, y, s=area, color=look["color"], alpha=_opacity(mark), lw=0)
+    else:
+        ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
 
 
 def _few(mark: Mark) -> bool:
@@ -390,7 +422,8 @@ def _legend_columns(figure: Figure, letter: float, width: float, mark: float) ->
     with its gaps.
     """
     longest = max(map(len, figure.series), default=0)
-    return max(1, min(LEGEND, len(figure.series), int(width / (longest * letter + mark))))
+    fitting = int(width / (longest * letter + mark))
+    return max(1, min(LEGEND, len(figure.series), fitting))
 
 
 def _without_markup(text: str) -> str:
@@ -429,6 +462,9 @@ def contrast(a: str, b: str) -> float:
 
 def _luminance(colour: str) -> float:
     """The relative luminance of sRGB, from 0 to 1."""
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+    linear = []
+    for place in (1, 3, 5):
+        part = int(colour[place : place + 2], 16) / 255
+        linear.append(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+    red, green, blue = linear
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
