@@ -192,7 +192,9 @@ def differences(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1],
+    ... })
     >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
     'RR of each query: ltr minus bm25'
     """
@@ -358,7 +360,10 @@ def slices(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 2, 3], "score": [1, 1, 1],
+    ...     "label": [1, 0, 0], "day": ["mo", "mo", "tu"],
+    ... })
     >>> df.rank.plot.slices("rr", by="day").title.text
     'RR by day'
     """
@@ -438,7 +443,10 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "version": ["v9", "v9", "v10"]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 2, 3], "score": [1, 1, 1],
+    ...     "label": [1, 0, 0], "version": ["v9", "v9", "v10"],
+    ... })
     >>> df.rank.plot.over("rr", by="version").title.text
     'RR over version'
     """
@@ -564,7 +572,9 @@ def contributions(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0],
+    ... })
     >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
     'What each run contributes to rrf'
     """
@@ -663,7 +673,9 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0],
+    ... })
     >>> df.rank.plot.overlap(runs=["bm25", "dense"]).title.text
     'Documents that two runs have in common'
     """
@@ -751,7 +763,10 @@ def propensities(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> log = pl.DataFrame({"query_id": 1, "ranker": list("aabb"), "doc_id": list("xyyx"), "rank": [1, 2] * 2, "label": 1})
+    >>> log = pl.DataFrame({
+    ...     "query_id": 1, "ranker": list("aabb"), "doc_id": list("xyyx"),
+    ...     "rank": [1, 2] * 2, "label": 1,
+    ... })
     >>> log.rank.on(rank="rank").plot.propensities(run="ranker", k=2).title.text
     'Examination of each rank'
     """
