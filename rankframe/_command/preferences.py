@@ -1,4 +1,6 @@
-"""The commands of preferences: interleaved runs, clicks on them, and what people compared two at a time."""
+"""The commands of preferences: interleaved runs, clicks on them, and what people compared two at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ def interleave(arguments: Namespace) -> Outcome:
     """Mix two runs into one list per query, for users to compare.
 
     $ rankframe interleave old.run new.run -o lists.csv
-    $ rankframe interleave table.parquet --runs bm25,ltr --method balanced --k 20 --seed 7 -o lists.parquet
+    $ rankframe interleave table.parquet --runs bm25,ltr --method balanced --k 20 --seed 7 \
+        -o lists.parquet
     """
     return Outcome(OutputTable(reading.answered(arguments, "interleaving", labels=False)))
 
@@ -25,7 +28,8 @@ def preference(arguments: Namespace) -> Outcome:
     """Which of two interleaved runs users prefer, by their clicks.
 
     $ rankframe preference impressions.csv --query impression --label clicked --user user_id
-    $ rankframe preference impressions.parquet --method balanced --baseline old --by market --format json
+    $ rankframe preference impressions.parquet --method balanced --baseline old --by market \
+        --format json
     """
     found = reading.answered(arguments, "resampling")
     return Outcome(OutputTable(found.table, result=found))
