@@ -106,7 +106,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error, and leave with exit code 2."""
         if found := re.search(r"invalid choice: '(.*?)'( \(choose from (.*)\))", message):
-            word, choices = found[1], found[2]
+            word = found[1]
+            choices = found[2]
             near = did_you_mean(word, re.findall(r"[\w-]+", found[3]))
             if len(choices) > 2 * MOST_LETTERS:  # the help has them
                 message = message.replace(choices, "")
@@ -354,9 +355,11 @@ def add_policies(sub: Parser) -> None:
         if words:
             metavar, text = "RULE", f"{text}: {', '.join(words)}"
         elif option.kinds[0] in (int, float):
-            metavar, kind = "NUMBER", option.kinds[0]
+            metavar = "NUMBER"
+            kind = option.kinds[0]
         else:
-            metavar, kind = "LEAST,MOST", _separated(int)
+            metavar = "LEAST,MOST"
+            kind = _separated(int)
         if option.default is not None:
             text += f"; default: {option.default}"
         metavar = METAVARS.get(name, metavar)

@@ -269,7 +269,8 @@ def prepare(arguments: Namespace) -> None:
     """Set the format and the target of a command, before it runs; refuse to write over a file that
     it reads.
     """
-    arguments.target, output = None, getattr(arguments, "output", None)
+    arguments.target = None
+    output = getattr(arguments, "output", None)
     if output is not None:
         for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
             same = f"-o {output}: the command reads this file; write another one"
@@ -298,7 +299,8 @@ def _is_same_file(output: str, path: str | None) -> bool:
 
 def _ending_of(output: str, formats: Mapping[str, str]) -> str:
     """The ending that says the format; of compressed text, the one before .gz."""
-    ending, inner = Path(output).suffix.lower(), suffix_of(output)
+    ending = Path(output).suffix.lower()
+    inner = suffix_of(output)
     if ending != ".gz" or inner not in ENDINGS:
         return ending
     return f"{inner}.gz" if formats.get(inner) in (*BINARY, PICTURE) else inner

@@ -148,7 +148,8 @@ def judged(
     for table in tables:
         named.require(table, Setup())
     files = tables if qrels is None else [*tables, qrels]
-    several, names = len(tables) > 1, names_of_runs(arguments.files)
+    several = len(tables) > 1
+    names = names_of_runs(arguments.files)
     if qrels is not None:
         if arguments.run:
             tables = tables[0].partition_by(arguments.run, maintain_order=True)
@@ -381,7 +382,8 @@ def names_of_runs(paths: Sequence[str]) -> list[str]:
 
 def with_baseline(arguments: Namespace) -> Namespace:
     """The arguments, with a baseline that is given as a file replaced by its run's name."""
-    baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
+    baseline = getattr(arguments, "baseline", None)
+    files = getattr(arguments, "files", ())
     if baseline is None or len(files) < 2:
         return arguments
     names = names_of_runs(files)

@@ -298,7 +298,8 @@ def of_preferences(
     if not arguments.nosummary:
         rows.append(summary)
     names = [name for name in (*OF_THE_RUN, *PREFERENCES) if name in wanted]
-    whole, is_z = {*counts, "num_q"}, norms is not None
+    whole = {*counts, "num_q"}
+    is_z = norms is not None
     printed = []
     for row in rows:
         there = [name for name in names if name in row]
@@ -434,7 +435,8 @@ def as_printed(line: Line, row: Row, *, z: bool) -> str:
 
 def printed_line(name: str, row: Row, *, whole: bool, z: bool) -> str:
     """A value with its name; that of a z-score begins with Z."""
-    value, query = row[name], row["query_id"]
+    value = row[name]
+    query = row["query_id"]
     if isinstance(value, str):
         shown = value if name == "runid" else f"'{value}'"
         return trec_line(name, query, shown, whole=False)

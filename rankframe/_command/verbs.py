@@ -77,12 +77,15 @@ def evaluate(arguments: Namespace) -> Outcome:
     $ rankframe evaluate bm25.run --qrels diversity.txt --subtopic iteration -m alpha_ndcg@20
     $ zcat bm25.run.gz | rankframe evaluate - --qrels qrels.txt
     """
-    by, is_trec = arguments.by, arguments.format == "trec"
+    by = arguments.by
+    is_trec = arguments.format == "trec"
     says = "--format trec has no room for --by; write another format, as --format csv"
     refuse(is_trec and by is not None, says)
     metrics = reading.metrics_of(arguments)
     ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *metrics)
-    table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
+    table = ranker._frame
+    setup = ranker._setup
+    runs = Runs.of(**named)
     _refuse_ratios(arguments, setup, metrics)
     says = "--format trec has no room for the names of several runs; write another, as --format csv"
     refuse(is_trec and named, says)
@@ -216,7 +219,9 @@ def curve(arguments: Namespace) -> Outcome:
         with Progress("drawing"):
             write_whole(arguments.target, picture(ranker, named, texts, arguments))
         return Outcome(None)
-    table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
+    table = ranker._frame
+    setup = ranker._setup
+    runs = Runs.of(**named)
     _refuse_ratios(arguments, setup, calls)
     with Progress("evaluating"):
         last = arguments.to or min(RANKS, deepest(in_memory(table, setup), runs))
@@ -265,7 +270,8 @@ def picture(
     background = background_of("white" if arguments.background is None else arguments.background)
     look = {"title": arguments.title, "background": background}
     chart = ranked.plot.curve(*metrics, **named, **look, cutoffs=cutoffs)
-    vl_convert, drawing = load("vl_convert", "plot"), chart.to_dict()
+    vl_convert = load("vl_convert", "plot")
+    drawing = chart.to_dict()
     kind = arguments.target.suffix.lower()
     if kind == ".png":
         png: bytes = vl_convert.vegalite_to_png(drawing, scale=2)
@@ -340,7 +346,8 @@ def gate(arguments: Namespace) -> Outcome:
     $ rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget ndcg@10=0.01 \
         --sequential state.json
     """
-    path, state = arguments.sequential, {}
+    path = arguments.sequential
+    state = {}
     if path is not None:
         state["sequential"] = state_in(path)
     options = first_run(arguments) | state
@@ -494,7 +501,8 @@ def report(arguments: Namespace) -> Outcome:
     $ rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html
     """
     target = writable(arguments.output, ENDINGS)
-    metrics, options = reading.metrics_of(arguments), reading.values_of(arguments)
+    metrics = reading.metrics_of(arguments)
+    options = reading.values_of(arguments)
     of_gate = first_run(arguments)
     of_gate |= {x: options[x] for x in ("baseline", "resamples", "seed") if x in options}
     budgets: Any = budgets_of(arguments) if arguments.budgets else {}
@@ -694,7 +702,8 @@ def conventions(arguments: Namespace) -> Outcome:
     $ rankframe conventions --explain ndcg@10
     $ rankframe conventions bm25.run --qrels qrels.txt --explain ndcg@10 --observed 0.81
     """
-    run, metric = arguments.files, arguments.explain
+    run = arguments.files
+    metric = arguments.explain
     _refuse_other_conventions(arguments)
     if metric is not None:
         return _explained(of_run(arguments, [metric]) if run else explained(metric), arguments)
@@ -712,7 +721,9 @@ def conventions(arguments: Namespace) -> Outcome:
 
 def _refuse_other_conventions(arguments: Namespace) -> None:
     """Refuse several runs, and options that go with a run or with a metric."""
-    run, is_explained, asked = arguments.files, arguments.explain, arguments.metrics
+    run = arguments.files
+    is_explained = arguments.explain
+    asked = arguments.metrics
     refuse(len(run) > 1, "conventions looks at one RUN. Leave the others out")
     incomplete = "--observed goes with a run and a metric: RUN --qrels QRELS --explain ndcg@10"
     refuse(arguments.observed is not None and not (run and is_explained), incomplete)
@@ -812,7 +823,9 @@ def convert(arguments: Namespace) -> Outcome:
     $ rankframe convert --qrels table.parquet --format trec > judgments.txt
     $ rankframe convert --qrels qrels.txt --format beir > test.tsv
     """
-    kind, runs, qrels = arguments.format, arguments.files, arguments.qrels
+    kind = arguments.format
+    runs = arguments.files
+    qrels = arguments.qrels
     nothing = "name what to convert: a run, judgments as --qrels QRELS, or both"
     refuse(not runs and qrels is None, nothing)
     if runs and kind == "trec":

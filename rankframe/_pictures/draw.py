@@ -73,7 +73,8 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
     its text. Do not write it as PNG: vl-convert darkens translucent colours.
     """
     alt = load("altair", "plot")
-    ink, ground = GREY, "transparent"
+    ink = GREY
+    ground = "transparent"
     if background is not None:
         ground = background_of(background)
         ink = ink_on(ground)
@@ -111,7 +112,8 @@ def _styled(chart: LayerChart, ink: str, columns: int) -> LayerChart:
 
 
 def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
-    rows, chart = mark.rows, alt.Chart(mark.rows)
+    rows = mark.rows
+    chart = alt.Chart(mark.rows)
     if mark.kind == "bar" and "size" in rows.columns:
         return _altair_cells(alt, figure, rows, ink)
     encoding = _altair_ends(alt, figure, rows)
@@ -314,9 +316,11 @@ def _room(figure: Figure, ax: Axes, is_new: bool, size: float) -> tuple[float, f
     font's size in points.
     """
     if not is_new:
-        box, unit = ax.get_window_extent(), ax.figure.dpi / 72 * size
+        box = ax.get_window_extent()
+        unit = ax.figure.dpi / 72 * size
         return float(box.width) / unit, float(box.height) / unit
-    width, height = 0.72 * WIDTH / size, 0.72 * figure.height / size
+    width = 0.72 * WIDTH / size
+    height = 0.72 * figure.height / size
     lines = _wrapped(figure.y.title, height / 0.6)
     letters = [min(len(name), NAME) for _, name in figure.y.ticks or ()]
     left = 1.2 * len(lines) + 0.6 * max(letters, default=4)
@@ -346,7 +350,8 @@ def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background:
     rows = mark.rows
     if mark.kind in ("rule", "divider"):
         draw_line = ax.axvline if rows.columns == ["x"] else ax.axhline
-        style = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
+        dashed = {"ls": (0, (4, 3)), "alpha": 0.7}
+        style = dashed if mark.kind == "rule" else {"alpha": FAINT}
         for place in rows.to_series():
             draw_line(place, color=ink, lw=1, **style)
         return
@@ -367,12 +372,14 @@ def _matplotlib_series(
     background: ColorType,
 ) -> None:
     """Draw the marks of one series."""
-    ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
-    x, y, x2, y2, size = ends
+    ends: dict[str, Any] = dict.fromkeys(ENDS)
+    ends |= {end: part[end].to_numpy() for end in ENDS if end in part.columns}
+    x, y, x2, y2, size = ends.values()
     if mark.kind == "line":
         spaces = dashes(figure, str(look["label"]))
         style = (0, spaces) if spaces else "-"
-        ax.plot(x, y, lw=2, ls=style, marker="o" if _few(mark) else "", ms=4, **look)
+        dot = "o" if _few(mark) else ""
+        ax.plot(x, y, lw=2, ls=style, marker=dot, ms=4, **look)
     elif mark.kind == "band":
         ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
     elif mark.kind == "bar":
@@ -387,7 +394,8 @@ def _matplotlib_series(
         ax.hlines(y, x, x2, color=look["color"], lw=2)
     elif size is not None:
         area = size / _largest(mark) * 160
-        ax.scatter(x, y, s=area, color=look["color"], alpha=_opacity(mark), lw=0)
+        colour_of_series = look["color"]
+        ax.scatter(x, y, s=area, color=colour_of_series, alpha=_opacity(mark), lw=0)
     else:
         ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict, cast
@@ -131,11 +131,13 @@ class OfSeries:
     summary: Summary
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        runs, setup = self.summary.runs, part.setup
+        runs = self.summary.runs
+        setup = part.setup
         runs.require(part.rows, setup)
         values = self.summary.of_part(part)
         if runs.key:
-            run = pl.col(keys(runs.key)[0]).cast(pl.String)
+            column = keys(runs.key)[0]
+            run = pl.col(column).cast(pl.String)
         else:
             run = pl.col(RUN) if runs.scores else pl.lit(setup.roles.score)
         values = values.with_columns(run.alias(RUN))
@@ -192,7 +194,8 @@ class Measured:
             self.note = " ".join(unequal(run_sizes.settings))
         if by is not None and len(values):
             of_runs = values.partition_by(RUN, maintain_order=True)
-            values = pl.concat([part.sort(SLICE, nulls_last=True) for part in of_runs])
+            sorted_ = [part.sort(SLICE, nulls_last=True) for part in of_runs]
+            values = pl.concat(sorted_)
         self.runs = runs.named(values)
         names = []
         if by is None or (len(self.runs) > 1 and by not in runs.key):
@@ -204,7 +207,8 @@ class Measured:
         self.several = by is not None or len(self.runs) > 1
         self.series = self.runs
         if by is not None:
-            self.series = list(self.values[SERIES].unique(maintain_order=True))
+            names_of_series = self.values[SERIES]
+            self.series = list(names_of_series.unique(maintain_order=True))
 
     @classmethod
     def of(
@@ -212,9 +216,11 @@ class Measured:
     ) -> Measured:
         """The values that a call of a plot asks for."""
         options = cast("SlicedOptions", shared)
-        resampling = replace(RESAMPLED.get(), ci=options.get("ci", CI))
+        ci = options.get("ci", CI)
+        resampling = replace(RESAMPLED.get(), ci=ci)
         _, _, runs = unpacked(table, shared)
-        return cls(table, runs, calls, by or options.get("by"), resampling)
+        by = by or options.get("by")
+        return cls(table, runs, calls, by, resampling)
 
     def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:
         """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind
@@ -223,11 +229,13 @@ class Measured:
         if values is None:
             values = self.values
         rows = averages(values, self.key, self.calls, key, self.resampling)
-        columns = [pl.col(name).alias("series" if name == SERIES else name) for name in key]
+        names = {SERIES: "series"}
+        columns = [pl.col(name).alias(names.get(name, name)) for name in key]
         figures = {}
         for name, column in (("low", "ci_low"), ("high", "ci_high"), ("interval", "interval")):
-            is_there = column in rows.columns
-            figures[name] = pl.col(column) if is_there else pl.lit(None, pl.Float64)
+            figures[name] = pl.lit(None, pl.Float64)
+            if column in rows.columns:
+                figures[name] = pl.col(column)
         rows = rows.select(*columns, "metric", y="mean", queries="n_queries", **figures)
         return rows.drop_nulls("y")
 
@@ -301,7 +309,8 @@ class Figure:
     @property
     def below(self) -> str:
         """The texts below the title."""
-        return ". ".join(filter(None, (self.subtitle, self.note)))
+        texts = filter(None, (self.subtitle, self.note))
+        return ". ".join(texts)
 
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""
@@ -329,8 +338,10 @@ def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
     has_interval = pl.col("low").is_not_null()
     of_series = rows.filter(has_interval.any().over("series"))
     band = of_series.select("series", "x", y="low", y2="high", there=has_interval)
-    neighbour = pl.col("there").shift(1) | pl.col("there").shift(-1)
-    is_lone = pl.col("there") & ~neighbour.fill_null(value=False).over("series")
+    there = pl.col("there")
+    neighbour = there.shift(1) | there.shift(-1)
+    has_neighbour = neighbour.fill_null(value=False).over("series")
+    is_lone = there & ~has_neighbour
     lone = band.filter(is_lone).drop("there")
     upright = () if lone.is_empty() else (Mark("interval", lone),)
     line = rows.drop("low", "high", "interval", "metric", RUN, strict=False)
@@ -339,6 +350,12 @@ def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
 
 def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:
     return tuple(rows["series"].unique(maintain_order=True))
+
+
+def at_each_cutoff(curves: Sequence[Call], cutoffs: Iterable[int]) -> dict[Call, tuple[Call, int]]:
+    """The metrics of curves at each cutoff, with the metric and the cutoff that they come from."""
+    pairs = [(call, k) for call in curves for k in cutoffs]
+    return {call.with_defaults({"k": k}): (call, k) for call, k in pairs}
 
 
 def at_cutoffs(
@@ -354,9 +371,13 @@ def at_cutoffs(
     """A figure of means or values at each cutoff, from the metrics there; `together` names the axis
     of several metrics.
     """
-    metrics = list(dict.fromkeys(call for call, _ in calls.values()))
-    names = {at_k.text: call.display for at_k, (call, _) in calls.items()}
-    cutoffs = {at_k.text: k for at_k, (_, k) in calls.items()}
+    of_curves = (call for call, _ in calls.values())
+    metrics = list(dict.fromkeys(of_curves))
+    names: dict[str, str] = {}
+    cutoffs: dict[str, int] = {}
+    for at_k, (call, cutoff) in calls.items():
+        names[at_k.text] = call.display
+        cutoffs[at_k.text] = cutoff
     k = pl.col("metric").replace_strict(cutoffs, return_dtype=pl.Int64)
     parts = []
     if len(metrics) > 1 or not several:
@@ -415,13 +436,19 @@ def thinned(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
     ticks: list[tuple[float, str]] = []
     if places.is_empty():
         return ()
-    width = places["x"][-1] - places["x"][0]
-    letters = max(map(len, places["text"])) + 2
-    room = width * letters / LETTERS
+    x = places["x"]
+    width = x[-1] - x[0]
+    longest = max(map(len, places["text"]))
+    room = width * (longest + 2) / LETTERS
     for place, text in places.select("x", "text").iter_rows():
         if not ticks or place - ticks[-1][0] >= room:
             ticks.append((place, text))
     return tuple(ticks)
+
+
+def at_places(column: str, places: Mapping[str, float]) -> pl.Expr:
+    """The place of each text of a column on an axis."""
+    return pl.col(column).replace_strict(places, default=None, return_dtype=pl.Float64)
 
 
 def legible(names: Sequence[str] | pl.Series, most: int, what: str) -> None:

@@ -34,6 +34,7 @@ from .figure import (
     Measured,
     Shared,
     at_cutoffs,
+    at_each_cutoff,
     one_call,
     plot,
     unpacked,
@@ -116,9 +117,11 @@ def exposure(
     names = runs.named(shown)
     curves = []
     for run in names:
-        of_run = shown.filter(pl.col(RUN) == run)["exposure"]
-        curves.append(_lorenz(of_run, n_items).with_columns(series=pl.lit(run)))
-    curves.append(pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0], "series": [EQUAL] * 2}))
+        of_run = shown.filter(pl.col(RUN) == run)
+        curve = _lorenz(of_run["exposure"], n_items)
+        curves.append(curve.with_columns(series=pl.lit(run)))
+    diagonal = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+    curves.append(diagonal.with_columns(series=pl.lit(EQUAL)))
     texts = []
     for row in measured.drop_nulls("value").iter_rows(named=True):
         run = f"{row[RUN]}: " if len(names) > 1 else ""
@@ -126,8 +129,10 @@ def exposure(
     subtitle = "; ".join(texts) or "no item is shown"
     x = Axis("share of the catalog's items, the least shown first", limits=(0, 1))
     y = Axis("share of exposure", limits=(0, 1))
-    marks = (Mark("line", pl.concat(curves, how="diagonal")),)
-    return Figure(f"Lorenz curve of exposure{at}", subtitle, x, y, marks, (*names, EQUAL))
+    lines = pl.concat(curves, how="diagonal")
+    marks = (Mark("line", lines),)
+    title = f"Lorenz curve of exposure{at}"
+    return Figure(title, subtitle, x, y, marks, (*names, EQUAL))
 
 
 def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
@@ -140,11 +145,13 @@ def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
         rising = pl.concat([never_shown, rising])
     share = pl.Series([], dtype=pl.Float64)
     if len(exposed):
-        share = pl.concat([pl.Series([0.0]), rising.cum_sum() / rising.sum()])
+        shares = rising.cum_sum() / rising.sum()
+        share = pl.concat([pl.Series([0.0]), shares])
     rows = pl.DataFrame({"y": share}).with_row_index("items")
     n = max(len(rows) - 1, 1)
     items = pl.col("items").cast(pl.Int64)
-    begins = (items * POINTS // n).diff().fill_null(1) > 0
+    point = items * POINTS // n
+    begins = point.diff().fill_null(1) > 0
     corners = rows.filter(begins | (items == n))
     return corners.select(x=items / n, y="y", items=items)
 
@@ -192,16 +199,22 @@ def long_tail(
     doc = item_column(setup, frame.columns)
     shown = _exposed(table, runs, Weighing.of(k, weight))
     counts = _popularity(frame, setup, runs)
-    shown = shown.with_columns(pl.col(doc).cast(counts.schema[doc]))
+    id_type = counts.schema[doc]
+    shown = shown.with_columns(pl.col(doc).cast(id_type))
     every = pl.concat([counts.select(doc), shown.select(doc)]).unique()
-    ranked = every.join(counts, on=doc, how="left").with_columns(pl.col("users").fill_null(0))
-    ranked = ranked.sort("users", doc, descending=[True, False]).with_row_index("rank", 1)
+    popular = every.join(counts, on=doc, how="left").with_columns(pl.col("users").fill_null(0))
+    ranked = popular.sort("users", doc, descending=[True, False])
+    ranked = ranked.with_row_index("rank", 1)
     names = runs.named(shown)
-    shares = {run: shown.filter(pl.col(RUN) == run).select(doc, y="share") for run in names}
-    past = counts.select(doc, y=pl.col("users") / pl.col("users").sum())
+    shares = {}
+    for run in names:
+        shares[run] = shown.filter(pl.col(RUN) == run).select(doc, y="share")
+    users = pl.col("users")
+    shares[PAST] = counts.select(doc, y=users / users.sum())
     rows = []
-    for series, share in (*shares.items(), (PAST, past)):
-        bands = _bands(ranked.join(share, on=doc, how="left"))
+    for series, share in shares.items():
+        in_order = ranked.join(share, on=doc, how="left")
+        bands = _bands(in_order)
         rows.append(bands.with_columns(series=pl.lit(series)))
     last = max(len(ranked), 2)
     at = "" if k is None else f"@{k}"
@@ -209,17 +222,20 @@ def long_tail(
     subtitle = f"Mean share of an item; {most}. Neighbouring ranks are combined"
     ticks = tuple((float(n), f"{n:,}") for n in nice_cutoffs(last))
     x = Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last))
-    title, y = f"Exposure{at} of items by popularity", Axis("share of exposure")
-    return Figure(title, subtitle, x, y, (Mark("line", pl.concat(rows)),), (*names, PAST))
+    title = f"Exposure{at} of items by popularity"
+    y = Axis("share of exposure")
+    marks = (Mark("line", pl.concat(rows)),)
+    return Figure(title, subtitle, x, y, marks, tuple(shares))
 
 
 def _bands(ranked: pl.DataFrame) -> pl.DataFrame:
     """The means of bands of neighbouring ranks, each `STEP` times as deep as the one before."""
     band = pl.col("rank").log(STEP).floor().alias("band")
     n_items = pl.len().cast(pl.Int64)
+    rank = pl.col("rank").mean()
     share = pl.col("y").fill_null(0.0).mean()
     of_bands = ranked.group_by(band, maintain_order=True)
-    return of_bands.agg(x=pl.col("rank").mean(), y=share, items=n_items).drop("band")
+    return of_bands.agg(x=rank, y=share, items=n_items).drop("band")
 
 
 @plot(among=CATALOG_METRICS, labels=reads_labels, by_parts=True)
@@ -276,9 +292,11 @@ def catalog(
             says = "name a metric that takes a cutoff, without one, as 'coverage'"
             raise InvalidOption(f"{call.text!r} has no curve: {says}")
     if cutoffs is None:
-        cutoffs = range(1, min(deepest(table, runs), SHALLOW) + 1)
-    calls = {call.with_defaults({"k": k}): (call, k) for call in curves for k in cutoffs}
-    ci, texts = shared.get("ci", CI), [call.text for call in calls]
+        last = min(deepest(table, runs), SHALLOW)
+        cutoffs = range(1, last + 1)
+    calls = at_each_cutoff(curves, cutoffs)
+    ci = shared.get("ci", CI)
+    texts = [call.text for call in calls]
     measured = _measured(table, runs, texts, unknown_items, ci)
     rows = measured.select("metric", series=RUN, y="value", low="ci_low", high="ci_high")
     rows = rows.drop_nulls("y")
@@ -313,7 +331,8 @@ def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estima
     'RR against P@1'
     """
     example = "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])"
-    of_x, of_y = one_call(x, example), one_call(y, example)
+    of_x = one_call(x, example)
+    of_y = one_call(y, example)
     measured = Measured.of(table, list(dict.fromkeys([of_x, of_y])), shared)
     means = measured.means(RUN).rename({RUN: "series"})
     across = means.filter(metric=of_x.text).drop("metric").rename({"y": "x"})
@@ -323,7 +342,8 @@ def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estima
     points = rows.select("series", "x", "y", run="series", **figures)
     wide = rows.drop_nulls("low").select("series", "y", x="low", x2="high")
     high = rows.drop_nulls("low2").select("series", "x", y="low2", y2="high2")
-    n, other = (max(rows[name], default=0) for name in ("queries", "queries2"))
+    n = max(rows["queries"], default=0)
+    other = max(rows["queries2"], default=0)
     over = queries(n)
     if n != other:
         over += f" ({of_x.display}) and {other:,} ({of_y.display})"
@@ -370,11 +390,13 @@ def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
         given = option(interactions=Verbatim("train"))
         raise InvalidOption(says, given, ", a frame with the columns of users and items")
     doc = item_column(setup, frame.columns)
-    counts = known.named(runs.queries(setup).roles.query, doc).counts
+    query = runs.queries(setup).roles.query
+    counts = known.named(query, doc).counts
     return counts.select(doc, users=counts.columns[-1])
 
 
 def _with_ends(row: dict[str, Any]) -> str:
-    low, high = row["ci_low"], row["ci_high"]
+    low = row["ci_low"]
+    high = row["ci_high"]
     ends = "" if low is None or math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
     return f"{row['value']:.3f}{ends}"

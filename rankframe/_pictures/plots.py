@@ -42,6 +42,8 @@ from .figure import (
     Shared,
     SlicedOptions,
     at_cutoffs,
+    at_each_cutoff,
+    at_places,
     banded,
     legible,
     lines_of,
@@ -110,11 +112,12 @@ def curve(
     for call in curves:
         refuse_no_curve(call)
     if cutoffs is None:
-        cutoffs = spaced(deepest(table, unpacked(table, shared)[2]))
+        _, _, runs = unpacked(table, shared)
+        cutoffs = spaced(deepest(table, runs))
     if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:
         says = f"cutoffs={cutoffs!r} lists no cutoffs"
         raise InvalidOption(f"{says}; write them as cutoffs=[1, 5, 10], or leave them out")
-    calls = {call.with_defaults({"k": k}): (call, k) for call in curves for k in cutoffs}
+    calls = at_each_cutoff(curves, cutoffs)
     measured = Measured.of(table, list(calls), shared)
     rows = measured.means(SERIES)
     last = max(cutoffs)
@@ -123,7 +126,8 @@ def curve(
         ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last))
         x = replace(x, log=True, ticks=ticks, limits=(1, last))
     subtitle = f"Mean of the first k documents over {measured.count}{measured.intervals(rows)}"
-    several, note = measured.several, measured.note
+    several = measured.several
+    note = measured.note
     return at_cutoffs(rows, calls, subtitle, x, "mean", several=several, note=note)
 
 
@@ -152,14 +156,15 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
     >>> df.rank.plot.precision_recall().title.text
     'Interpolated precision at eleven levels of recall'
     """
+    calls = []
     levels = {}
     for level in LEVELS:
         (call,) = parse(f"interpolated_precision@{level:g}")
-        levels[call] = float(level)
-    measured = Measured.of(table, list(levels), shared)
+        calls.append(call)
+        levels[call.text] = float(level)
+    measured = Measured.of(table, calls, shared)
     rows = measured.means(SERIES)
-    of_text = {call.text: level for call, level in levels.items()}
-    recall = pl.col("metric").replace_strict(of_text, return_dtype=pl.Float64)
+    recall = at_places("metric", levels)
     rows = rows.with_columns(x=recall, recall=recall)
     title = "Interpolated precision at eleven levels of recall"
     mean = f"mean over {measured.count}{measured.intervals(rows)}"
@@ -209,16 +214,24 @@ def differences(
     others = [name for name in names if name != baseline]
     value = pl.col(call.text)
     of_baseline = value.filter(pl.col(RUN) == baseline).first().over(measured.query)
-    paired = measured.values.select(series=RUN, difference=value - of_baseline)
-    paired = paired.filter(pl.col("series") != baseline).drop_nulls()
+    difference = value - of_baseline
+    paired = measured.values.select(series=RUN, difference=difference)
+    is_other = pl.col("series") != baseline
+    paired = paired.filter(is_other).drop_nulls()
     counts = paired["series"].value_counts()["count"]
-    limits = (0, max(max(counts, default=0), 1))
-    gains = "; ".join(wins_and_losses(paired, name, call) for name in others)
+    n = max(counts, default=0)
+    limits = (0, max(n, 1))
+    counts_of_runs = [wins_and_losses(paired, name, call) for name in others]
+    gains = "; ".join(counts_of_runs)
     if len(others) > 1:
-        pair, own, series = f"run minus {baseline}", " in each run", tuple(others)
+        pair = f"run minus {baseline}"
+        own = " in each run"
+        series = tuple(others)
         gains += ". Each run has its own order, so one place is not one query"
     else:
-        pair, own, series = f"{others[0]} minus {baseline}", "", ("better", "worse")
+        pair = f"{others[0]} minus {baseline}"
+        own = ""
+        series = ("better", "worse")
     x = Axis(f"queries, sorted by their difference{own}", limits=limits, whole=True)
     y = Axis(f"{call.display}, {pair}")
     marks = of_differences(_bars_of(paired), others, call)
@@ -237,33 +250,41 @@ def refuse_one_run(names: Sequence[str]) -> None:
 
 def _bars_of(paired: pl.DataFrame) -> pl.DataFrame:
     """The differences of each run, the largest first, as at most `BARS` bars of neighbours."""
-    place, n = pl.int_range(pl.len()).over("series"), pl.len().over("series")
+    place = pl.int_range(pl.len()).over("series")
+    n = pl.len().over("series")
     largest_first = paired.sort("series", "difference", descending=[False, True])
     bar = place * pl.min_horizontal(n, BARS) // n
     bars = largest_first.with_columns(x=place, bar=bar)
-    x = pl.col("x").first().cast(pl.Float64)
-    x2 = pl.col("x").last().cast(pl.Float64) + 1
+    x = pl.col("x").cast(pl.Float64)
     mean = pl.col("difference").mean()
     of_bar = bars.group_by("series", "bar", maintain_order=True)
-    rows = of_bar.agg(x, x2=x2, y=mean, queries=pl.len())
-    return rows.with_columns(y2=pl.lit(0.0), difference="y").drop("bar")
+    rows = of_bar.agg(x.first(), x2=x.last() + 1, y=mean, queries=pl.len())
+    zero = pl.lit(0.0)
+    return rows.with_columns(y2=zero, difference="y").drop("bar")
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
     """Bars for better and worse queries of one run, or a line for each of several runs."""
     zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
     if len(others) == 1:
-        gain = pl.col("y") if call.higher_is_better else -pl.col("y")
-        sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
-        return (Mark("bar", rows.with_columns(series=sign)), zero)
-    middle = rows.with_columns(x=(pl.col("x") + pl.col("x2")) / 2)
-    return (zero, Mark("line", middle.drop("x2", "y2")))
+        gain = pl.col("y")
+        if not call.higher_is_better:
+            gain = -gain
+        word = pl.when(gain < 0).then(pl.lit("worse"))
+        series = word.otherwise(pl.lit("better"))
+        bars = rows.with_columns(series=series)
+        return (Mark("bar", bars), zero)
+    middle = (pl.col("x") + pl.col("x2")) / 2
+    line = rows.with_columns(x=middle).drop("x2", "y2")
+    return (zero, Mark("line", line))
 
 
 def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     """How many queries gained and lost, and by how much the mean changed."""
-    of_run = paired.filter(pl.col("series") == name)["difference"]
-    above, below = int((of_run > 0).sum()), int((of_run < 0).sum())
+    is_of_run = pl.col("series") == name
+    of_run = paired.filter(is_of_run)["difference"]
+    above = int((of_run > 0).sum())
+    below = int((of_run < 0).sum())
     better, worse = (above, below) if call.higher_is_better else (below, above)
     equal = len(of_run) - better - worse
     counts = f"{better:,} better, {worse:,} worse, {equal:,} equal"
@@ -300,44 +321,45 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     means = measured.means(SERIES)
     values = measured.values.select(series=SERIES, value=call.text).drop_nulls()
     places = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
-    row = pl.col("series").replace_strict(places, default=None, return_dtype=pl.Float64)
-    low, high = reach(values["value"], measured.calls[0])  # weights change bounds
+    row = at_places("series", places)
+    (of_setup,) = measured.calls  # weights change bounds
+    low, high = reach(values["value"], of_setup)
     margin = MARGIN * (high - low)
     bars = _histograms(values, low, high, row)
-    medians = values.group_by("series", maintain_order=True).agg(x=pl.col("value").median())
-    medians = medians.with_columns(y=row)
-    upright = medians.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")
+    of_series = values.group_by("series", maintain_order=True)
+    medians = of_series.agg(median=pl.col("value").median())
+    upright = medians.select("median", x="median", y=row - 0.08, y2=row + 0.45)
     dots = means.select("series", x="y", y=row - 0.1, mean="y", queries="queries")
-    intervals = means.select("series", x2="high", y=row - 0.1, x="low").drop_nulls("x")
-    marks = (
-        Mark("bar", bars),
-        Mark("interval", upright),
-        Mark("interval", intervals),
-        Mark("point", dots),
-    )
+    intervals = means.select("series", x="low", x2="high", y=row - 0.1)
+    marks = [Mark("bar", bars), Mark("interval", upright)]
+    marks.append(Mark("interval", intervals.drop_nulls("x")))
+    marks.append(Mark("point", dots))
     scale = ", on the same scale for all" if len(names) > 1 else ""
     bar = f"Height of a bar: share of {measured.count}{scale}"
     subtitle = f"{bar}. Upright line: median. Dot: mean{measured.intervals(means)}"
     ticks = tuple((place, name) for name, place in reversed(places.items()))
     x = Axis(call.display, limits=(low - margin, high + margin))
-    y = Axis("", ticks=ticks, limits=(-0.3, float(len(names))))
-    height = 60 + 70 * max(len(names), 2) if len(names) <= 8 else 50 * len(names)
+    n = len(names)
+    y = Axis("", ticks=ticks, limits=(-0.3, float(n)))
+    height = 60 + 70 * max(n, 2) if n <= 8 else 50 * n
     title = f"Distribution of {call.display} over the queries"
-    figure = Figure(title, subtitle, x, y, marks, tuple(names), legend=False, height=height)
-    return replace(figure, note=measured.note)
+    figure = Figure(title, subtitle, x, y, tuple(marks), tuple(names), legend=False)
+    return replace(figure, height=height, note=measured.note)
 
 
 def _histograms(values: pl.DataFrame, low: float, high: float, row: pl.Expr) -> pl.DataFrame:
     """The bars of the values of each series, above its row."""
     width = (high - low) / BINS
-    place = ((pl.col("value") - low) / width).floor().cast(pl.Int32)
-    values = values.with_columns(bin=place.clip(0, BINS - 1), n=pl.len().over("series"))
+    place = (pl.col("value") - low) / width
+    bin_ = place.floor().cast(pl.Int32).clip(0, BINS - 1)
+    values = values.with_columns(bin=bin_, n=pl.len().over("series"))
     share = pl.len() / pl.col("n").first()
     of_bin = values.group_by("series", "bin", maintain_order=True)
-    bars = of_bin.agg(queries=pl.len(), share=share).sort("series", "bin")
-    bars = bars.with_columns(x=low + pl.col("bin") * width, y=row).drop("bin")
+    bars = of_bin.agg(queries=pl.len(), share=share)
+    bars = bars.sort("series", "bin").with_columns(x=low + pl.col("bin") * width, y=row)
     height = 0.85 * pl.col("share") / pl.col("share").max()
-    return bars.with_columns(x2=pl.col("x") + width, y2=pl.col("y") + height)
+    bars = bars.with_columns(x2=pl.col("x") + width, y2=pl.col("y") + height)
+    return bars.drop("bin")
 
 
 @plot(by_parts=True)
@@ -369,22 +391,27 @@ def slices(
     """
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(table.rows.schema, by, "by")
-    return of_slices(Measured.of(table, [call], shared, by), by)
+    measured = Measured.of(table, [call], shared, by)
+    return of_slices(measured, by)
 
 
 def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -> Figure:
     """The plot of slices, in the `given` order or by their means."""
     (call,), runs = measured.calls, measured.runs
     means = measured.means(SLICE, RUN)
-    means = means.with_columns(pl.col(SLICE).cast(pl.String).fill_null("null"))
-    n_queries, mean = pl.col("queries").max(), pl.col("y").mean()
-    slices = means.group_by(SLICE, maintain_order=True).agg(n_queries, mean)
-    largest = slices.sort("queries", descending=True, maintain_order=True).head(ROWS)
-    order = largest.sort("y", SLICE)[SLICE].to_list()
+    text = pl.col(SLICE).cast(pl.String)
+    means = means.with_columns(text.fill_null("null"))
+    by_slice = means.group_by(SLICE, maintain_order=True)
+    slices = by_slice.agg(pl.max("queries"), pl.mean("y"))
+    by_size = slices.sort("queries", descending=True, maintain_order=True)
+    largest = by_size.head(ROWS).sort("y", SLICE)
+    order = largest[SLICE].to_list()
     if given is not None:
         order.sort(key=list(given).index, reverse=True)
     height = max(28, GAP * (len(runs) + 1))
-    rows = _rows_of_slices(means.filter(pl.col(SLICE).is_in(order)), order, runs, GAP / height)
+    is_shown = pl.col(SLICE).is_in(order)
+    shown = means.filter(is_shown)
+    rows = _rows_of_slices(shown, order, runs, GAP / height)
     intervals = rows.drop_nulls("low").select("series", "y", "slice", x="low", x2="high")
     between = [i - 0.5 for i in range(1, len(order))]
     marks = [Mark("divider", pl.DataFrame({"y": between}, {"y": pl.Float64}))]
@@ -392,14 +419,19 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     if len(slices) > len(order):
         subtitle += f"; the {len(order)} largest of {len(slices)} slices"
     if len(runs) == 1:
-        marks.append(Mark("rule", measured.means().select(x="y")))
+        mean = measured.means().select(x="y")
+        marks.append(Mark("rule", mean))
         subtitle += "; dashed: all queries"
-    marks += [Mark("interval", intervals), Mark("point", rows.drop("low", "high"))]
+    marks.append(Mark("interval", intervals))
+    points = rows.drop("low", "high")
+    marks.append(Mark("point", points))
     size = dict(slices.select(SLICE, "queries").iter_rows())
     ticks = tuple((float(i), f"{name} ({size[name]:,})") for i, name in enumerate(order))
     x = Axis(call.display)
-    y = Axis(by, grid=False, ticks=ticks, limits=(-0.5, max(len(order), 1) - 0.5))
-    title, series = f"{call.display} by {by}", tuple(runs)
+    limits = (-0.5, max(len(order), 1) - 0.5)
+    y = Axis(by, grid=False, ticks=ticks, limits=limits)
+    title = f"{call.display} by {by}"
+    series = tuple(runs)
     height *= max(len(order), 2)
     note = measured.note
     return Figure(title, subtitle, x, y, tuple(marks), series, height=height, note=note)
@@ -410,11 +442,11 @@ def _rows_of_slices(
 ) -> pl.DataFrame:
     """The means in a row for each slice, those of its runs one below the other."""
     places = {name: float(i) for i, name in enumerate(order)}
-    offsets = {name: ((len(runs) - 1) / 2 - i) * gap for i, name in enumerate(runs)}
-    place = pl.col(SLICE).replace_strict(places, default=None, return_dtype=pl.Float64)
-    offset = pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64)
-    columns = {"x": "y", "low": "low", "high": "high", "slice": SLICE, "queries": "queries"}
-    return means.select(series=RUN, **columns, y=place + offset)
+    middle = (len(runs) - 1) / 2
+    offsets = {name: (middle - i) * gap for i, name in enumerate(runs)}
+    y = at_places(SLICE, places) + at_places(RUN, offsets)
+    ends = pl.col("low", "high")
+    return means.select(ends, x="y", y=y, series=RUN, slice=SLICE, queries="queries")
 
 
 @plot(by_parts=True)
@@ -454,21 +486,25 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
     require(table.rows.schema, by, "by")
     measured = Measured.of(table, [call], shared, by)
     places = placed(measured.values[SLICE].unique())
-    legible(places["x"], BARS, f"values of {by}")
-    there = measured.values.join(places, on=SLICE)
-    missing = measured.values.join(places, on=SLICE, how="anti", nulls_equal=True)
+    legible(places["text"], BARS, f"values of {by}")
+    values = measured.values
+    there = values.join(places, on=SLICE)
+    missing = values.join(places, on=SLICE, how="anti", nulls_equal=True)
     of_runs = there.with_columns(pl.col(RUN).alias(SERIES))
     rows = measured.means("x", "text", SERIES, values=of_runs)
     rows = rows.sort("x").with_columns(slice="text", mean="y").drop("text")
-    first, last = (places["x"][0], places["x"][-1]) if len(places) else (0.0, 0.0)
+    x = places["x"]
+    first, last = (x[0], x[-1]) if len(x) else (0.0, 0.0)
     margin = 0.03 * (last - first) or 0.5
-    x = Axis(by, ticks=thinned(places), limits=(first - margin, last + margin))
+    limits = (first - margin, last + margin)
+    of_x = Axis(by, ticks=thinned(places), limits=limits)
     y = Axis(call.display)
     subtitle = f"Mean over {most_queries(there)}{measured.intervals(rows)}"
     if len(missing):
         subtitle += f"; left out: {most_queries(missing)} where {by} is null"
-    title, series = f"{call.display} over {by}", tuple(measured.runs)
-    return Figure(title, subtitle, x, y, banded(rows), series, note=measured.note)
+    title = f"{call.display} over {by}"
+    series = tuple(measured.runs)
+    return Figure(title, subtitle, of_x, y, banded(rows), series, note=measured.note)
 
 
 @plot(by_parts=True)
@@ -501,31 +537,38 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
         counts, on=key, how="left", nulls_equal=True, maintain_order="left"
     )
     if not measured.several:
-        values = values.with_columns(pl.lit(call.display).alias(SERIES))
+        name = pl.lit(call.display)
+        values = values.with_columns(name.alias(SERIES))
     values = values.drop_nulls(["judged", call.text])
     names = tuple(values[SERIES].unique(maintain_order=True))
     spots = values.select(series=SERIES, x="judged", y=call.text)
     if spots.n_unique() > CELLS**2:
         spots = spots.with_columns(middles("x", spots), middles("y", spots))
-    spots = spots.group_by(pl.all()).agg(queries=pl.len()).sort("x", "y", "series")
-    marks = [Mark("point", spots.with_columns(size=pl.col("queries").sqrt()))]
+    spots = spots.group_by(pl.all()).agg(queries=pl.len())
+    size = pl.col("queries").sqrt()
+    spots = spots.with_columns(size=size).sort("x", "y", "series")
+    marks = [Mark("point", spots)]
     subtitle = f"Dots: {measured.count}, larger where several share a place"
     rows = _means_of_groups(measured, values)
     if len(rows):
         marks += banded(rows)
         subtitle += f". Line: mean{measured.intervals(rows)}"
     title = f"{call.display} against the number of judged documents"
-    x, y = Axis("judged documents of a query", whole=True), Axis(call.display)
+    x = Axis("judged documents of a query", whole=True)
+    y = Axis(call.display)
     return Figure(title, subtitle, x, y, tuple(marks), names, note=measured.note)
 
 
 def _means_of_groups(measured: Measured, values: pl.DataFrame) -> pl.DataFrame:
     """The mean of groups of queries with similar numbers of judged documents."""
-    n_queries, distinct = pl.len().over(SERIES), pl.col("judged").n_unique().over(SERIES)
+    n_queries = pl.len().over(SERIES)
+    distinct = pl.col("judged").n_unique().over(SERIES)
     groups = pl.min_horizontal(12, n_queries // 8, distinct)
     rank = pl.col("judged").rank().over(SERIES)
-    values = values.with_columns(part=(rank - 1) * groups // n_queries).filter(groups > 1)
-    places = values.group_by("part", series=SERIES).agg(x=pl.col("judged").mean())
+    part = (rank - 1) * groups // n_queries
+    values = values.with_columns(part=part).filter(groups > 1)
+    of_parts = values.group_by("part", series=SERIES)
+    places = of_parts.agg(x=pl.col("judged").mean())
     means = measured.means("part", SERIES, values=values)
     means = means.join(places, on=["part", "series"])
     return means.sort("x", "series").drop("part")
@@ -579,34 +622,41 @@ def contributions(
     'What each run contributes to rrf'
     """
     runs = runs_for(method, shared.get("runs"), shared.get("run")).required()
-    names, text = names_of_runs(table, runs), text_of(method)
-    parts = table.by_parts(Contributions(method, runs, tuple(names), k))
+    names = names_of_runs(table, runs)
+    text = text_of(method)
+    of_part = Contributions(method, runs, tuple(names), k)
+    parts = table.by_parts(of_part)
     if parts["no sum"].any():
         says = f"{text} is no sum of what each run contributes"
         raise InvalidOption(f"{says}; plot a method that is one, as contributions('rrf')")
     rows = _mean_contributions(parts, names)
-    width, place = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
+    width = pl.col("contribution")
+    place = -pl.col("fused_rank").cast(pl.Float64)
     # negative ones extend to the left
     x2 = width.cum_sum().over("fused_rank", width < 0)
-    bars = rows.with_columns(
-        x=x2 - width, x2=x2, y=place - 0.4, y2=place + 0.4, series=RUN_OF_TABLE
-    )
+    bars = rows.with_columns(x=x2 - width, x2=x2, series=RUN_OF_TABLE)
+    bars = bars.with_columns(y=place - 0.4, y2=place + 0.4)
     n = int(max(rows["queries"], default=0))
     label = pl.col("fused_rank").cast(pl.String)
     if n == 1 and rows["document"].is_not_null().any():
-        x, title_of_y = Axis("fused score"), "document (fused rank)"
+        x = Axis("fused score")
+        title_of_y = "document (fused rank)"
         subject = "Contribution to the fused score of each document"
         label = pl.format("{} ({})", "document", label)
     else:
-        x, title_of_y = Axis("mean fused score"), "fused rank"
+        x = Axis("mean fused score")
+        title_of_y = "fused rank"
         subject = "Mean contribution to the fused score at each rank"
-    names_of_places = dict(rows.select(place, label.alias("label")).iter_rows())
-    ticks = tuple(sorted(names_of_places.items()))
-    last = max((-place for place, _ in ticks), default=1.0)
-    y = Axis(title_of_y, grid=False, ticks=ticks, limits=(-last - 0.6, -0.4))
-    marks = (Mark("bar", bars.drop("document").rename({"fused_rank": "rank"})),)
+    labels = rows.select(place, label.alias("label"))
+    ticks = tuple(sorted({*labels.iter_rows()}))
+    last = -ticks[0][0] if ticks else 1.0
+    limits = (-last - 0.6, -0.4)
+    y = Axis(title_of_y, grid=False, ticks=ticks, limits=limits)
+    bars = bars.drop("document").rename({"fused_rank": "rank"})
+    marks = (Mark("bar", bars),)
     height = 60 + 24 * max(int(last), 3)
-    title, subtitle = f"What each run contributes to {text}", f"{subject}, over {queries(n)}"
+    title = f"What each run contributes to {text}"
+    subtitle = f"{subject}, over {queries(n)}"
     return Figure(title, subtitle, x, y, marks, tuple(names), height=height)
 
 
@@ -614,9 +664,10 @@ def _mean_contributions(parts: pl.DataFrame, names: Sequence[str]) -> pl.DataFra
     """The mean contribution of each run to a rank, over the queries that have one."""
     n_queries = pl.col("queries").sum().over("fused_rank")
     of_ranks = parts.with_columns(n_queries).group_by("fused_rank", RUN_OF_TABLE)
-    mean = pl.col("contribution").sum() / pl.col("queries").first()
-    rows = of_ranks.agg(mean, pl.col("queries", "document").first())
-    return rows.sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
+    mean = pl.sum("contribution") / pl.first("queries")
+    rows = of_ranks.agg(mean, pl.first("queries", "document"))
+    in_order = pl.col(RUN_OF_TABLE).cast(pl.Enum(names))
+    return rows.sort("fused_rank", in_order)
 
 
 @dataclass(frozen=True)
@@ -636,23 +687,22 @@ class Contributions:
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         table = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
         runs = self.runs
-        rows: pl.DataFrame = explain(table, self.method, runs=runs.scores or None, run=runs.column)
+        named: dict[str, Any] = {"runs": runs.scores or None, "run": runs.column}
+        rows: pl.DataFrame = explain(table, self.method, **named)
         rows = rows.filter(pl.col("fused_rank") <= self.k)
-        query = pl.struct(runs.queries(part.setup).roles.query)
-        rows = rows.with_columns(queries=query.n_unique().over("fused_rank"))
+        query = runs.queries(part.setup).roles.query
+        n_queries = pl.struct(query).n_unique().over("fused_rank")
+        rows = rows.with_columns(queries=n_queries)
         doc = part.setup.roles.doc_in(rows.columns)
-        document = pl.lit(None, pl.String) if doc is None else pl.col(doc).cast(pl.String).first()
+        document = pl.lit(None) if doc is None else pl.col(doc).first()
+        document = document.cast(pl.String).alias("document")
         width = pl.col("contribution")
-        figures = (
-            width.sum(),
-            width.is_null().any().alias("no sum"),
-            pl.col("queries").first(),
-            document.alias("document"),
-        )
-        of_runs = rows.group_by("fused_rank", RUN_OF_TABLE, maintain_order=True).agg(*figures)
-        is_first = pl.int_range(pl.len()).over("fused_rank") == 0
-        n_queries = pl.when(is_first).then("queries").otherwise(0)
-        return of_runs.with_columns(n_queries.alias("queries"))
+        no_sum = width.is_null().any().alias("no sum")
+        by_run = rows.group_by("fused_rank", RUN_OF_TABLE, maintain_order=True)
+        of_runs = by_run.agg(width.sum(), no_sum, pl.col("queries").first(), document)
+        place = pl.int_range(pl.len()).over("fused_rank")
+        of_first = pl.when(place == 0).then("queries")
+        return of_runs.with_columns(of_first.otherwise(0).alias("queries"))
 
 
 @plot(by_parts=True)
@@ -687,8 +737,8 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     place = {name: float(i + 1) for i, name in enumerate(names)}
     one_way = of_runs.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
     turned = one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)
-    x = pl.col("other").replace_strict(place, return_dtype=pl.Float64)
-    y = -pl.col("run").replace_strict(place, return_dtype=pl.Float64)
+    x = at_places("other", place)
+    y = -at_places("run", place)
     corners = {"x": x - 0.5, "x2": x + 0.5, "y": y - 0.5, "y2": y + 0.5}
     label = pl.col("jaccard").map_elements("{:.2f}".format, return_dtype=pl.String)
     series = pl.lit("jaccard").alias("series")
@@ -696,13 +746,15 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     cells = both.select(series, pl.all(), **corners, size="jaccard", label=label)
     across = tuple((i, f"{i:g}") for i in place.values())
     down = tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items()))
-    low, high = 0.5, len(names) + 0.5
+    low = 0.5
+    high = len(names) + 0.5
     of_x = Axis("", grid=False, ticks=across, limits=(low, high))
     of_y = Axis("", grid=False, ticks=down, limits=(-high, -low))
     n = max(of_runs.table["n_queries"], default=0)
     top = "the documents" if k is None else f"the top {k} documents"
     subtitle = f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}"
-    title, marks = "Documents that two runs have in common", (Mark("bar", cells),)
+    title = "Documents that two runs have in common"
+    marks = (Mark("bar", cells),)
     height = max(120, 44 * len(names))
     return Figure(title, subtitle, of_x, of_y, marks, ("jaccard",), legend=False, height=height)
 
@@ -713,9 +765,11 @@ def middles(name: str, of: pl.DataFrame) -> pl.Expr:
     """
     if of[name].n_unique() <= CELLS:
         return pl.col(name)
-    low, high = float(of[name].min()), float(of[name].max())  # type: ignore[arg-type]
+    low = float(of[name].min())  # type: ignore[arg-type]
+    high = float(of[name].max())  # type: ignore[arg-type]
     width = (high - low) / CELLS
-    cell = ((pl.col(name) - low) / width).floor().clip(0, CELLS - 1)
+    place = (pl.col(name) - low) / width
+    cell = place.floor().clip(0, CELLS - 1)
     return (low + width * (cell + 0.5)).alias(name)
 
 
@@ -781,20 +835,24 @@ def propensities(
     found = estimated(log, run=runs.column, **of_log, ci=ci or CI, progress=False)
     no_end = pl.lit(None, pl.Float64)
     low, high = ("ci_low", "ci_high") if ci else (no_end, no_end)
-    rank, series = pl.col("rank").cast(pl.Float64), pl.lit("examination")
-    rows = found.select(series=series, x=rank, y="propensity", low=low, high=high).drop_nulls("y")
+    rank = pl.col("rank").cast(pl.Float64)
+    series = pl.lit("examination")
+    rows = found.select(series=series, x=rank, y="propensity", low=low, high=high)
+    rows = rows.drop_nulls("y")
     clicks = f"{found['n_clicks'].sum():,} clicks on documents shown at several ranks"
     of_ci = with_intervals(ci, "percentiles")
     subtitle = f"Probability that users look, over that of rank 1; {clicks}{of_ci}"
-    x, y = Axis("rank", whole=True), Axis("examination over rank 1")
-    title, lines = "Examination of each rank", lines_of(rows)
+    x = Axis("rank", whole=True)
+    y = Axis("examination over rank 1")
+    title = "Examination of each rank"
+    lines = lines_of(rows)
     return Figure(title, subtitle, x, y, banded(rows), lines, legend=False)
 
 
 def deepest(table: Table[Any], runs: Runs) -> int:
     """The largest number of documents of a query in any run."""
-    depths = table.by_parts(Depth(runs))["depth"].drop_nulls()
-    most = int(max(depths, default=0)) or 1
+    depths = table.by_parts(Depth(runs))["depth"]
+    most = int(max(depths.drop_nulls(), default=0)) or 1
     depth = table.setup.policies.depth
     return most if depth is None else min(most, depth)
 
@@ -806,12 +864,13 @@ class Depth:
     runs: Runs
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        runs, setup = self.runs, part.setup
+        runs = self.runs
+        setup = part.setup
         runs.require(part.rows, setup)
         key = [*runs.key, *runs.queries(setup).roles.query]
         docs, _ = by_document(part.rows, setup.changed(query=key), carry=runs.scores)
         scores = runs.scores or (setup.roles.score,)
-        n_documents = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(scores)]
+        n_documents = [pl.count(score).alias(f"#{i}") for i, score in enumerate(scores)]
         of_queries = docs.lazy().group_by(key).agg(n_documents)
         most = pl.max_horizontal(pl.exclude(key)).max()
         return of_queries.select(most.alias("depth")).collect()

@@ -97,7 +97,8 @@ class RowOfRuns(NamedTuple):
         they are too few.
         """
         counts = sorted({row["n_queries"] for row in self.means.values()})
-        fewest, most = counts[0], counts[-1]
+        fewest = counts[0]
+        most = counts[-1]
         text = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         is_significant = any(map(direction, self.differences.values()))
         mark = TOO_FEW if fewest < few and not is_significant else ""
@@ -151,7 +152,8 @@ def of_settings(settings: Mapping[str, object]) -> list[tuple[str, list[tuple[st
         is_group = isinstance(value, dict)
         items = value if is_group else {name: value}
         rows = groups.setdefault(name if is_group else "report", [])
-        rows += [(key, _written(x)) for key, x in items.items() if x is not None and x != []]
+        given = {key: x for key, x in items.items() if x is not None and x != []}
+        rows += [(key, _written(x)) for key, x in given.items()]
     return [(name, rows) for name, rows in groups.items() if rows]
 
 
@@ -267,7 +269,8 @@ def report(
     True
     """
     refuse_no_page(path)
-    target, columns = Path(path), names_of(show)
+    target = Path(path)
+    columns = names_of(show)
     chosen = Runs.of(runs, run)
     slices = names_of(by)
     jinja = load("jinja2", "report")
@@ -389,18 +392,15 @@ class ReportPage:
         self, means: pl.DataFrame, pairs: Comparison[pl.DataFrame] | None, runs: Sequence[str]
     ) -> dict[str, object]:
         """The answers, the means of the runs with their captions, and the section of the tests."""
-        answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
-        tables = [*ranking, *self.overall(means, pairs, runs)]
+        shown_there: dict[str, object] = {"size": self.size(), "answers": [], "comparison": None}
+        tables = self.overall(means, pairs, runs)
         captions = [f"{self.brackets(pairs)}{bold_of(pairs)}"]
         if pairs is not None:
+            answers, ranking, tests = self.comparison(pairs)
+            shown_there |= {"answers": answers, "comparison": tests}
+            tables = [*ranking, *tables]
             captions += unequal(pairs.settings)
-        return {
-            "size": self.size(),
-            "answers": answers,
-            "summary": Section("", tables),
-            "captions": captions,
-            "comparison": comparison,
-        }
+        return shown_there | {"summary": Section("", tables), "captions": captions}
 
     def brackets(self, pairs: Comparison[pl.DataFrame] | None) -> str:
         """The part of a caption on the intervals."""
@@ -431,9 +431,11 @@ class ReportPage:
         summary, per_query = values_of_runs(self.table, self.runs, calls, by, ci=ci, **options)
         means = summary.table(per_query)
         if not self.runs.columns:
-            return means.select(pl.lit(self.table.setup.roles.score).alias(RUN), pl.all())
+            run = pl.lit(self.table.setup.roles.score)
+            return means.select(run.alias(RUN), pl.all())
         name = self.runs.column or RUN_OF_TABLE
-        return means.select(pl.col(name).cast(pl.String).alias(RUN), pl.exclude(name))
+        run = pl.col(name).cast(pl.String)
+        return means.select(run.alias(RUN), pl.exclude(name))
 
     def compared(
         self, baseline: str | None, by: tuple[str, ...] = ()
@@ -516,10 +518,8 @@ class ReportPage:
         gain = best_of_each.on(self.table)
         common = call_of_verb(overlap, **self.named, k=RANKS).on(self.table)
         grids = [*gain.grids(None), *common.grids(None)]
-        drawings = [
-            self.picture(plots.contributions, method, k=RANKS),
-            self.picture(plots.overlap, k=RANKS),
-        ]
+        drawings = [self.picture(plots.contributions, method, k=RANKS)]
+        drawings.append(self.picture(plots.overlap, k=RANKS))
         lines = [*gain.sentences(IN_HTML), *common.sentences(IN_HTML)]
         section = Section("", [*map(on_page, grids)], drawings)
         return {"method": text, "lines": lines, "part": section}
@@ -552,7 +552,8 @@ class ReportPage:
 
     def pictures_of_items(self) -> list[Picture]:
         """The plots of the items that all users are shown, as far as their roles are given."""
-        context, runs = self.table.setup.background, self.runs
+        context = self.table.setup.background
+        runs = self.runs
         k = self.first.arguments.get("k")
         pictures = []
         if context.items is not None:
@@ -574,7 +575,8 @@ class ReportPage:
         if not self.ranked:
             nothing = Grid((), (), [])
             return "The table has values of queries, and no rankings to check.", nothing
-        setup, runs = self.table.setup, self.runs
+        setup = self.table.setup
+        runs = self.runs
         query = runs.queries(setup).roles.query
         scores = runs.scores or [setup.roles.score]
         parts = []
@@ -586,8 +588,10 @@ class ReportPage:
         errors_first = rows.sort("severity", maintain_order=True)
         facts = _facts(errors_first, query, len(scores))
         run = pl.col(RUN).str.join(", ")
-        of_some = pl.when(pl.len() < len(scores)).then(run).alias(carried("in run"))
-        kinds = errors_first.group_by(pl.exclude(RUN), maintain_order=True).agg(of_some)
+        of_some = pl.when(pl.len() < len(scores)).then(run)
+        kinds = errors_first.group_by(pl.exclude(RUN), maintain_order=True).agg(
+            of_some.alias(carried("in run"))
+        )
         findings_of_runs = Findings.of(kinds)
         what = "nothing"
         if facts:
@@ -605,14 +609,11 @@ class ReportPage:
         intervals = asdict(self.resampling)
         progress = intervals.pop("progress")
         rows_and_queries = {name: self.sizes[name] for name in ("rows", "queries")}
-        settings: dict[str, object] = {
-            "table": rows_and_queries,
-            "metrics": [call.text for call in self.calls],
-            "runs": list(self.runs.scores) or self.runs.column or setup.roles.score,
-            "policies": setup.followed(self.table.rows.columns),
-            "intervals": intervals,
-            "slices": by,
-        }
+        settings: dict[str, object] = {"table": rows_and_queries}
+        settings["metrics"] = [call.text for call in self.calls]
+        settings["runs"] = list(self.runs.scores) or self.runs.column or setup.roles.score
+        settings["policies"] = setup.followed(self.table.rows.columns)
+        settings |= {"intervals": intervals, "slices": by}
         if fusion is not None:
             settings["fusion"] = text_of(fusion)
         settings["versions"] = versions()
@@ -643,7 +644,8 @@ class SizesOfPart:
     roles: Roles
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        rows, query = part.rows, self.roles.query
+        rows = part.rows
+        query = self.roles.query
         judged = rows.filter(pl.col(self.roles.label).is_not_null())
         doc = self.roles.doc_in(rows.columns)
         judgments = judged.height if doc is None else judged.select(*query, doc).n_unique()
@@ -674,7 +676,8 @@ def bold_of(pairs: Comparison[pl.DataFrame] | None) -> str:
     """The part of a caption on bold differences."""
     if pairs is None or pairs.table.is_empty():
         return ""
-    rows, settings = records(pairs.table), pairs.settings
+    rows = records(pairs.table)
+    settings = pairs.settings
     test = test_of(rows, settings)
     bold = f"p < {ALPHA:g} by {test}.{uncorrected(settings, len(rows))}"
     return f" Differences: from {rows[0]['baseline']}; bold: {bold}"
@@ -742,7 +745,8 @@ def _has_marks(section: Section) -> bool:
 
 def _facts(findings: pl.DataFrame, query: Sequence[str], n_runs: int) -> list[str]:
     """What each problem is, in how many queries, and in which runs unless all have it."""
-    places = pl.struct(map(carried, query)).filter(pl.col(carried(query[-1])).is_not_null())
+    has_place = pl.col(carried(query[-1])).is_not_null()
+    places = pl.struct(map(carried, query)).filter(has_place)
     texts = pl.col("advice", RUN).unique(maintain_order=True)
     n_queries = places.n_unique().alias("queries")
     problems = findings.group_by("problem", maintain_order=True).agg(texts, n_queries)
@@ -772,7 +776,8 @@ def _rendered(jinja: ModuleType, page: dict[str, object]) -> str:
         return folder.joinpath(f"report.{kind}").read_text("utf-8")
 
     script = text("js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    sha256 = hashlib.sha256(script.encode()).digest()
+    digest = base64.b64encode(sha256).decode()
     blocks = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja.StrictUndefined}
     environment = jinja.Environment(autoescape=True, finalize=_legible, **blocks)
     template = environment.from_string(text("html"))

@@ -90,7 +90,8 @@ def sequential(
         looks = [k for k in spaced(n) if k * SHOWN >= n]
     else:
         place = values.queries["#look"].to_numpy()[order]
-        looks = [*(np.flatnonzero(np.diff(place)) + 1).tolist(), n]
+        ends = np.flatnonzero(np.diff(place)) + 1
+        looks = [*ends.tolist(), n]
     looks = [k for k in looks if k]
     pairs = design.pairs(values.runs)
     of_runs = [run[order, 0] for run in values.values]
@@ -102,14 +103,16 @@ def sequential(
     rows = _rows_of_looks(d, looks, names, low, high, plan.ci)
     *bands, line = banded(rows)
     # the mean of a single look is the run's
-    of_names = line.rows.filter(pl.col("series").is_in(names))
+    is_run = pl.col("series").is_in(names)
+    of_names = line.rows.filter(is_run)
     zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
     marks = (zero, *bands, Mark("line", of_names))
     pair = f"{names[0] if len(names) == 1 else 'run'} minus {design.baseline}"
     ci = percent({"ci": plan.ci})
     band = f"band: {ci} at all looks together ({INTERVALS[plan.method]})"
     subtitle = f"Mean over the queries so far; {band}"
-    x, y = Axis("queries", whole=True), Axis(f"{call.display}, {pair}")
+    x = Axis("queries", whole=True)
+    y = Axis(f"{call.display}, {pair}")
     title = f"{call.display} as queries come in: {pair}"
     among = () if len(names) == 1 else tuple(values.runs)
     return Figure(title, subtitle, x, y, marks, lines_of(rows), among=among)
@@ -126,9 +129,10 @@ def _rows_of_looks(
     with np.errstate(all="ignore"):
         n = (~np.isnan(d)).cumsum(axis=0)[last]
         mean = x.cumsum(axis=0)[last] / n
-        variance = (x**2).cumsum(axis=0)[last] / n - mean**2
+        squares = (x**2).cumsum(axis=0)[last] / n
+        variance = np.maximum(squares - mean**2, 0)
         z = NormalDist().inv_cdf((1 + ci) / 2)
-        error = z * np.sqrt(np.maximum(variance, 0) / (n - 1))
+        error = z * np.sqrt(variance / (n - 1))
 
     def rows(series: str, i: int, low: Floats, high: Floats) -> pl.DataFrame:
         ends = {"low": low[:, i], "high": high[:, i]}

@@ -120,7 +120,8 @@ class QueriesToFind:
     call: Call
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        setup, least = part.setup, self.call.relevant
+        setup = part.setup
+        least = self.call.relevant
         if least is None:
             least = setup.policies.relevant
         is_relevant = pl.col(setup.roles.label) >= max(least, 0)
@@ -158,10 +159,11 @@ class WorstQueries:
         """How many queries are left out as nothing is relevant; and so many queries of each run,
         the worst first.
         """
-        call, runs = self.call, self.runs
+        call = self.call
+        runs = self.runs
         to_find = self.table.by_parts(QueriesToFind(self.query, call))
-        n_left_out = len(to_find.filter(~pl.col(TO_FIND)))
         values = self._values(to_find.filter(TO_FIND))
+        n_left_out = len(to_find.filter(~pl.col(TO_FIND)))
         falling = not call.higher_is_better
         worst_first = values.sort(call.text, descending=falling, maintain_order=True)
         is_worst = pl.int_range(pl.len()).over(RUN) < most
@@ -174,44 +176,54 @@ class WorstQueries:
     def _values(self, queries: pl.DataFrame) -> pl.DataFrame:
         """The values of these queries in each run, without null."""
         _, values = values_of_runs(self.table, self.runs, [self.call])
-        return values.drop_nulls(self.call.text).join(
-            queries, on=self.query, how="semi", nulls_equal=True, maintain_order="left"
-        )
+        return self._of_queries(values.drop_nulls(self.call.text), queries)
+
+    def _of_queries(self, rows: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+        """The rows of these queries, in their order."""
+        same: Any = {"on": self.query, "nulls_equal": True}
+        return rows.join(queries, how="semi", maintain_order="left", **same)
 
     def _of_run(self, run: str, worst: pl.DataFrame, rows: Table[Any]) -> list[Query]:
         of_run = worst.filter(pl.col(RUN) == run)
         documents = self._documents(rows, run, of_run)
         setup = self.table.setup
-        setup = self.runs.queries(setup if self.runs.column else setup.changed(score=run))
+        if not self.runs.column:
+            setup = setup.changed(score=run)
+        setup = self.runs.queries(setup)
         return [self._query(values, documents, setup) for values in of_run.iter_rows(named=True)]
 
     def _documents(self, table: Table[Any], run: str, queries: pl.DataFrame) -> pl.DataFrame:
         """The documents of the queries in a run, with the contribution of each if the metric is a
         sum over documents.
         """
-        frame, setup, runs = table.rows, table.setup, self.runs
+        frame = table.rows
+        setup = table.setup
+        runs = self.runs
         if not has_rankings(frame, setup, runs):
             rows = runs.each(frame, setup, lambda _: frame, only=run)
-            return rows.join(queries, on=self.query, how="semi", nulls_equal=True)
+            return self._of_queries(rows, queries)
         carry = [name for name in self.show if name not in self.query]
         try:
             rows = explained(frame, setup, runs, run, self.call, carry, table.whole)
         except InvalidOption:
             rows = _with_ranks(frame, setup, runs, run)
-        rows = rows.join(queries, on=self.query, how="semi", nulls_equal=True)
+        rows = self._of_queries(rows, queries)
         return rows.sort("rank", nulls_last=True)
 
     def _query(self, values: dict[str, Any], documents: pl.DataFrame, setup: Setup) -> Query:
         roles = setup.roles
         same = (pl.col(name).eq_missing(pl.lit(values[name])) for name in roles.query)
         rows = documents.filter(pl.all_horizontal(same))
-        name = ", ".join(shown(values[name]).text for name in roles.query)
         value = values[self.call.text]
+        name = ", ".join(shown(values[column]).text for column in roles.query)
         if roles.score not in rows.columns:  # a query is a row
-            cells = [tuple(map(shown, row)) for row in rows.select(self.show).rows()]
+            rows = rows.select(self.show)
+            cells = [tuple(map(shown, row)) for row in rows.iter_rows()]
             return Query(name, value, None, Grid(tuple(self.show), (), cells))
-        relevant = rows.filter(pl.col(roles.label) >= setup.policies.relevant)
-        return Query(name, value, len(relevant), self._table(rows, relevant, setup))
+        is_relevant = pl.col(roles.label) >= setup.policies.relevant
+        relevant = rows.filter(is_relevant)
+        table = self._table(rows, relevant, setup)
+        return Query(name, value, len(relevant), table)
 
     def _table(self, rows: pl.DataFrame, relevant: pl.DataFrame, setup: Setup) -> Grid:
         """The first documents of a query, and the relevant ones that it missed."""
@@ -219,8 +231,8 @@ class WorstQueries:
         missed = relevant.filter(pl.col("rank").is_null())
         words, figures = self._columns(rows, setup)
         names = (*words, *figures)
-        documents = (*ranked.head(SHOWN).to_dicts(), *missed.head(MISSED).to_dicts())
-        cells = [tuple(shown(row[name]) for name in names) for row in documents]
+        documents = pl.concat([ranked.head(SHOWN), missed.head(MISSED)])
+        cells = [tuple(map(shown, row)) for row in documents.select(names).iter_rows()]
         notes = []
         if len(ranked) > SHOWN:
             notes.append(f"The first {SHOWN} of {len(ranked):,} documents.")

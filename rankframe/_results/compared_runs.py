@@ -138,11 +138,13 @@ class MeansOfRuns:
         beaten: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
         for row in rows:
             at = (tuple(row[name] for name in by), row["metric"])
-            run, baseline = row["run"], row["baseline"]
+            run = row["run"]
+            baseline = row["baseline"]
             means[(*at, run)] = row["mean"]
             if row["baseline_mean"] is not None:
                 means.setdefault((*at, baseline), row["baseline_mean"])
-            p, difference = row["p_adjusted"], row["difference"]
+            p = row["p_adjusted"]
+            difference = row["difference"]
             if p is not None and p < alpha and difference:
                 is_better = (difference > 0) == higher_is_better(row["metric"])
                 winner, loser = (run, baseline) if is_better else (baseline, run)
@@ -159,7 +161,8 @@ class MeansOfRuns:
         """A row per slice and run: its mean of each metric with the letters of the runs that it is
         better than, the best bold.
         """
-        runs, metrics = list(self.settings["runs"]), list(self.settings["metrics"])
+        runs = list(self.settings["runs"])
+        metrics = list(self.settings["metrics"])
         letter = {run: letters(i) for i, run in enumerate(runs)}
         rows = []
         for part in self.slices:

@@ -89,7 +89,8 @@ class Grid:
         """Whether a column ends at the right."""
         if self.ends is not None:
             return self.ends
-        before, figures = [False] * len(self.words), [True] * len(self.figures)
+        before = [False] * len(self.words)
+        figures = [True] * len(self.figures)
         return (*before, *figures, *[False] * len(self.after))
 
 

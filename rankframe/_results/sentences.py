@@ -56,7 +56,8 @@ def sentence(
     row = {name: None if is_nan[name] else x for name, x in row.items()}
     metric = metric_of(row, settings)
     run, baseline = (quoted(row[name], quotes) for name in ("run", "baseline"))
-    n, difference = row["n_queries"], row["difference"]
+    n = row["n_queries"]
+    difference = row["difference"]
     if n == 0:
         return f"No query has a value of {metric} for both {run} and {baseline}"
     if difference is None:
@@ -88,7 +89,9 @@ def _figures_of_difference(row: Record, is_adjusted: bool, is_better: bool) -> s
     """The difference and its interval as those of the winner, the p-value, and on how many queries
     it wins.
     """
-    difference, low, high = row["difference"], row["ci_low"], row["ci_high"]
+    difference = row["difference"]
+    low = row["ci_low"]
+    high = row["ci_high"]
     if difference < 0 and None not in (low, high):
         low, high = -high, -low
     digits = decimals(difference)
@@ -114,9 +117,11 @@ def headlines(
     n = sum(bool(direction(row)) for row in rows)
     are = "is" if n == 1 else "are"
     counted = f"{n:,} of {len(rows):,} differences {are} significant (p < {ALPHA:g})"
-    write, groups = _of_pair, _by(rows, "run", "baseline")
+    write = _of_pair
+    groups = _by(rows, "run", "baseline")
     if len(groups) > SENTENCES:
-        write, groups = _of_metric, _by(rows, "metric", *settings["by"])
+        write = _of_metric
+        groups = _by(rows, "metric", *settings["by"])
     lines = [write(group, settings, quotes) for group in groups]
     return [counted, *filter(None, lines[:OF_SEVERAL])]
 
@@ -165,7 +170,8 @@ def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes
     if settings["by"]:
         units.append("slices")
     unit = " and ".join(units)
-    better, worse = "significantly better", "significantly worse"
+    better = "significantly better"
+    worse = "significantly worse"
     parts = []
     for sign, words in ((1, better), (-1, worse), (0, "no significant difference")):
         alike = [row for row in rows if direction(row) == sign]
@@ -242,7 +248,9 @@ def direction(row: Record) -> int:
     Significant is a difference with a small corrected p-value whose interval, at its own
     confidence, leaves out 0.
     """
-    p, difference, low = row["p_adjusted"], row["difference"], row["ci_low"]
+    p = row["p_adjusted"]
+    difference = row["difference"]
+    low = row["ci_low"]
     if p is None or not p < ALPHA or not difference:
         return 0
     if low is not None and low <= 0 <= row["ci_high"]:
@@ -265,7 +273,8 @@ def p_of(p: float, adjusted: bool) -> str:
     """The corrected p-value; called adjusted where it is one of several that were corrected
     together.
     """
-    name, value = "adjusted p" if adjusted else "p", p_value(p)
+    name = "adjusted p" if adjusted else "p"
+    value = p_value(p)
     return f"{name} {value}" if value.startswith("<") else f"{name} = {value}"
 
 
@@ -301,10 +310,12 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
     """The correction of a comparison's p-values and the family that it is for; None where nothing
     is corrected.
     """
-    correction, metrics = settings["correction"], len(settings["metrics"])
+    correction = settings["correction"]
+    metrics = len(settings["metrics"])
     if correction is None or corrects_itself(settings):
         return None
-    n, family = comparisons, ""
+    n = comparisons
+    family = ""
     if metrics > 1:
         family = " of all metrics together"
         if settings.get("family") == "metric":
@@ -327,7 +338,8 @@ def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
 def group_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     """The sentence of two groups: which one is better, by how much, and how sure that is."""
     metric = in_words(row["metric"])
-    group, baseline = name_of(row["group"]), name_of(row["baseline"])
+    group = name_of(row["group"])
+    baseline = name_of(row["baseline"])
     of_group = f"{' and '.join(settings['by'])} {group}"
     difference = row["difference"]
     if difference is None:
@@ -349,8 +361,10 @@ def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     """The sentence of one metric's gap between groups: the best and the worst group, and how sure
     the gap is.
     """
-    metric, of_groups = in_words(row["metric"]), " and ".join(settings["by"])
-    value, p = row["value"], row["p_adjusted"]
+    metric = in_words(row["metric"])
+    of_groups = " and ".join(settings["by"])
+    value = row["value"]
+    p = row["p_adjusted"]
     gap = f"gap of {metric} between groups of {of_groups}"
     if value is None:
         return f"No {gap}: fewer than two groups have a value"
@@ -360,7 +374,8 @@ def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     counted = f"{row['n_groups']:,} groups of {queries(row['n_queries'])}"
     if p >= ALPHA:
         return f"No significant {gap}: {by}, {tested}, {counted}"
-    best, worst = name_of(row["best"]), name_of(row["worst"])
+    best = name_of(row["best"])
+    worst = name_of(row["worst"])
     means = f"{row['best_mean']:.{digits}f} and {row['worst_mean']:.{digits}f}"
     where = f"{metric} is best for {of_groups} {best} and worst for {worst}"
     return f"{where}, {means}: a gap of {by}, {tested}, {counted}"
