@@ -53,12 +53,14 @@ DRAWN = {*ENDS, "label", "series"}
 
 def colour(figure: Figure, name: str) -> str:
     """A series' colour."""
-    return PALETTE[_place(figure, name) % len(PALETTE)]
+    place = _place(figure, name)
+    return PALETTE[place % len(PALETTE)]
 
 
 def dashes(figure: Figure, name: str) -> tuple[int, ...]:
     """A series' dashes, which distinguish series of the same colour."""
-    return DASHES[_place(figure, name) // len(PALETTE) % len(DASHES)]
+    round_ = _place(figure, name) // len(PALETTE)
+    return DASHES[round_ % len(DASHES)]
 
 
 def _place(figure: Figure, name: str) -> int:
@@ -84,11 +86,14 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
     above = _lines(figure.title, WIDTH / (0.57 * TITLE)) or ""
     below = _wrapped(figure.below, WIDTH / (0.5 * TEXT))
     title = alt.TitleParams(above, subtitle=below)
-    texts = ". ".join(filter(None, (figure.title, figure.below)))
-    chart = alt.layer(*layers).properties(title=title, description=texts, background=ground)
+    texts = filter(None, (figure.title, figure.below))
+    description = ". ".join(texts)
+    chart = alt.layer(*layers).properties(title=title, description=description)
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")
     chart = chart.properties(width=WIDTH, height=figure.height, autosize=fit)
-    return _styled(chart, ink, _legend_columns(figure, 0.55 * TEXT, WIDTH, 50))
+    chart = chart.properties(background=ground)
+    columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
+    return _styled(chart, ink, columns)
 
 
 def _styled(chart: LayerChart, ink: str, columns: int) -> LayerChart:
@@ -153,16 +158,17 @@ def _altair_cells(alt: ModuleType, figure: Figure, rows: pl.DataFrame, ink: str)
     opacity = alt.Opacity("size:Q", scale=scale, legend=None)
     look = _altair_look(alt, figure, rows, ink)
     cells = alt.Chart(rows).mark_rect().encode(**ends, **look, opacity=opacity)
-    middle_x = (pl.col("x") + pl.col("x2")) / 2
-    middle_y = (pl.col("y") + pl.col("y2")) / 2
-    middles = alt.Chart(rows.with_columns(middle_x, middle_y))
-    texts = middles.mark_text(color=ink, fontSize=TEXT)
+    middle_x = pl.mean_horizontal("x", "x2")
+    middle_y = pl.mean_horizontal("y", "y2")
+    middles = rows.with_columns(x=middle_x, y=middle_y)
+    texts = alt.Chart(middles).mark_text(color=ink, fontSize=TEXT)
     return cells + texts.encode(x=ends["x"], y=ends["y"], text="label:N")
 
 
 def _altair_ends(alt: ModuleType, figure: Figure, rows: pl.DataFrame) -> dict[str, Any]:
     """The encoding of the places of marks."""
-    title = _lines(figure.y.title, figure.height / (0.55 * TEXT))
+    letters = figure.height / (0.55 * TEXT)
+    title = _lines(figure.y.title, letters)
     x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
     y = alt.Y("y:Q", title=title, **_altair_axis(alt, figure.y))
     ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
@@ -300,7 +306,8 @@ def _set_legend(ax: Any, figure: Figure, escaped: Figure, columns: int | None) -
         place = {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0)}
         place["bbox_transform"] = _below(ax)
         further_lines = (len(texts) - 1) // columns
-        ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * further_lines)
+        height = ax.figure.get_figheight()
+        ax.figure.set_figheight(height + 0.2 * further_lines)
     ax.legend(handles_there, texts, frameon=False, **place)
 
 
@@ -331,7 +338,8 @@ def _fit(text: str, width: float) -> str:
     """Wrap the text to `width` letters and escape it for Matplotlib line by line: an escape must
     not be cut in two.
     """
-    return "\n".join(map(_without_formulas, _wrapped(visible(text), width)))
+    lines = _wrapped(visible(text), width)
+    return "\n".join(map(_without_formulas, lines))
 
 
 def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
@@ -356,10 +364,12 @@ def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background:
             draw_line(place, color=ink, lw=1, **style)
         return
     if "series" not in rows.columns:
-        rows = rows.with_columns(series=pl.lit(None, pl.String))
+        no_name = pl.lit(None, pl.String)
+        rows = rows.with_columns(series=no_name)
     for (name,), part in rows.group_by("series", maintain_order=True):
         label = None if name is None else str(name)
-        look = {"color": ink if label is None else colour(figure, label), "label": label}
+        paint = ink if label is None else colour(figure, label)
+        look = {"color": paint, "label": label}
         _matplotlib_series(ax, figure, mark, part, look, background)
 
 
@@ -372,6 +382,7 @@ def _matplotlib_series(
     background: ColorType,
 ) -> None:
     """Draw the marks of one series."""
+    paint = look["color"]
     ends: dict[str, Any] = dict.fromkeys(ENDS)
     ends |= {end: part[end].to_numpy() for end in ENDS if end in part.columns}
     x, y, x2, y2, size = ends.values()
@@ -381,28 +392,30 @@ def _matplotlib_series(
         dot = "o" if _few(mark) else ""
         ax.plot(x, y, lw=2, ls=style, marker=dot, ms=4, **look)
     elif mark.kind == "band":
-        ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
+        ax.fill_between(x, y, y2, color=paint, alpha=FAINT, lw=0)
     elif mark.kind == "bar":
         bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
         if size is not None:
+            weakest, strongest = STRENGTH
             for bar, strength, text in zip(bars, size, part["label"], strict=True):
-                bar.set_alpha(STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * strength)
+                opacity = weakest + (strongest - weakest) * strength
+                bar.set_alpha(opacity)
                 ax.annotate(text, bar.get_center(), ha="center", va="center")
     elif mark.kind == "interval" and x2 is None:
-        ax.vlines(x, y, y2, color=look["color"], lw=2)
+        ax.vlines(x, y, y2, color=paint, lw=2)
     elif mark.kind == "interval":
-        ax.hlines(y, x, x2, color=look["color"], lw=2)
+        ax.hlines(y, x, x2, color=paint, lw=2)
     elif size is not None:
         area = size / _largest(mark) * 160
-        colour_of_series = look["color"]
-        ax.scatter(x, y, s=area, color=colour_of_series, alpha=_opacity(mark), lw=0)
+        ax.scatter(x, y, s=area, color=paint, alpha=_opacity(mark), lw=0)
     else:
         ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
 
 
 def _few(mark: Mark) -> bool:
     """Whether a line has so few points that each gets a dot."""
-    return len(mark.rows) <= 40 * mark.rows["series"].n_unique()
+    n_series = mark.rows["series"].n_unique()
+    return len(mark.rows) <= 40 * n_series
 
 
 def _opacity(mark: Mark) -> float:
@@ -412,11 +425,13 @@ def _opacity(mark: Mark) -> float:
 
 def _largest(mark: Mark) -> float:
     """The largest `size` of a dot; at least 4, so that dots of few queries stay small."""
-    return max(float(mark.rows["size"].max() or 0), 4.0)  # type: ignore[arg-type]
+    largest: Any = mark.rows["size"].max()
+    return max(float(largest or 0), 4.0)
 
 
 def _wrapped(text: str, width: float) -> list[str]:
-    return textwrap.wrap(text, max(int(width), 20))
+    letters = max(int(width), 20)
+    return textwrap.wrap(text, letters)
 
 
 def _lines(text: str, width: float) -> str | list[str] | None:
@@ -464,7 +479,8 @@ def ink_on(background: str) -> str:
 
 def contrast(a: str, b: str) -> float:
     """WCAG's contrast ratio of two colours, from 1 to 21; small text needs 4.5."""
-    darker, lighter = sorted((_luminance(a), _luminance(b)))
+    luminances = (_luminance(a), _luminance(b))
+    darker, lighter = sorted(luminances)
     return (lighter + 0.05) / (darker + 0.05)
 
 

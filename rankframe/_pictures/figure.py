@@ -184,7 +184,8 @@ class Measured:
         sizes = size_calls(setup, self.calls) if runs.columns else []
         summary = Summary((*self.calls, *sizes), setup, runs, slices, None, resampling)
         self.key = summary.query
-        values = in_order(table.by_parts(OfSeries(summary)), table, runs)
+        of_parts = table.by_parts(OfSeries(summary))
+        values = in_order(of_parts, table, runs)
         if by is not None:
             values = values.with_columns(pl.col(keys(slices)[-1]).alias(SLICE))
         self.note = ""
@@ -415,7 +416,8 @@ def _versions_in_order(values: pl.Series) -> pl.Series:
         words = re.split(r"(\d+)", texts[place])
         return [int(word) if i % 2 else word for i, word in enumerate(words)]
 
-    return values[sorted(range(len(values)), key=parts)]
+    order = sorted(range(len(values)), key=parts)
+    return values[order]
 
 
 def as_texts(values: pl.Series) -> pl.Series:

@@ -124,7 +124,8 @@ def curve(
     x = Axis("cutoff k", whole=True)
     if last > 20:
         ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last))
-        x = replace(x, log=True, ticks=ticks, limits=(1, last))
+        limits = (1, last)
+        x = replace(x, log=True, ticks=ticks, limits=limits)
     subtitle = f"Mean of the first k documents over {measured.count}{measured.intervals(rows)}"
     several = measured.several
     note = measured.note
@@ -408,7 +409,8 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     order = largest[SLICE].to_list()
     if given is not None:
         order.sort(key=list(given).index, reverse=True)
-    height = max(28, GAP * (len(runs) + 1))
+    gaps = len(runs) + 1
+    height = max(28, GAP * gaps)
     is_shown = pl.col(SLICE).is_in(order)
     shown = means.filter(is_shown)
     rows = _rows_of_slices(shown, order, runs, GAP / height)
@@ -428,7 +430,8 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     size = dict(slices.select(SLICE, "queries").iter_rows())
     ticks = tuple((float(i), f"{name} ({size[name]:,})") for i, name in enumerate(order))
     x = Axis(call.display)
-    limits = (-0.5, max(len(order), 1) - 0.5)
+    n = max(len(order), 1)
+    limits = (-0.5, n - 0.5)
     y = Axis(by, grid=False, ticks=ticks, limits=limits)
     title = f"{call.display} by {by}"
     series = tuple(runs)

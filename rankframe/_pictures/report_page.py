@@ -83,14 +83,17 @@ class RowOfRuns(NamedTuple):
 
     def mean(self, run: str) -> Cell:
         """A run's mean with its interval below."""
-        return estimated(self.means[run], "mean") if run in self.means else Cell()
+        if run not in self.means:
+            return Cell()
+        return estimated(self.means[run], "mean")
 
     def difference(self, run: str) -> Cell:
         """A run's difference with its interval below; bold if it is significant."""
         if run not in self.differences:
             return Cell()
         row = self.differences[run]
-        return replace(estimated(row, "difference"), best=direction(row) != 0)
+        cell = estimated(row, "difference")
+        return replace(cell, best=direction(row) != 0)
 
     def queries(self, few: int) -> Cell:
         """The number of queries behind the means, a range where runs differ; below it a mark if
@@ -279,10 +282,12 @@ def report(
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
     resampling = Resampling(0.95, interval, resamples, seed, progress)
-    page = ReportPage(labelled(table, calls), calls, chosen, baseline, resampling)
+    rows = labelled(table, calls)
+    page = ReportPage(rows, calls, chosen, baseline, resampling)
     with once_each():  # sections compare the same runs
         shown_there = copy_context().run(page.page, slices, int(worst), columns, gate, fusion)
-    html = _rendered(jinja, {"title": title, "gate": gate, **shown_there})
+    shown_there |= {"title": title, "gate": gate}
+    html = _rendered(jinja, shown_there)
     write_whole(target, html.encode())
     return target
 
@@ -373,9 +378,11 @@ class ReportPage:
         page["slices"] = {name: self.by_slice(names, name) for name in slices}
         page["fusion"] = None if fusion is None else self.fusion(fusion)
         page["pictures"] = self.pictures()
-        page["worst"] = WorstQueries(self.table, self.runs, self.first, show).worst(worst)
+        of_runs = WorstQueries(self.table, self.runs, self.first, show)
+        page["worst"] = of_runs.worst(worst)
         page["settings"] = of_settings(settings)
-        page["raw"] = json.dumps(plain(settings), indent=2, ensure_ascii=False)
+        in_json = plain(settings)
+        page["raw"] = json.dumps(in_json, indent=2, ensure_ascii=False)
         return page | {"show": show, "ranked": self.ranked, **self.metric()}
 
     @property
@@ -470,7 +477,8 @@ class ReportPage:
         of_means = _by_run(means, RUN, "metric", SLICE)
         differences = None if pairs is None else pairs.table.with_columns(name)
         of_pairs = _by_run(differences, "run", "metric", SLICE)
-        slices = _largest_first(means.filter(metric=self.first.text), by)
+        of_first = means.filter(metric=self.first.text)
+        slices = _largest_first(of_first, by)
         sections: list[Section] = []
         for call in self.calls:
             lines = []
@@ -478,7 +486,8 @@ class ReportPage:
                 key = (call.text, text)
                 lines.append(RowOfRuns(cell, of_means[key], of_pairs[key]))
             heading = in_words(call.text) if len(self.calls) > 1 else ""
-            sections.append(Section(heading, side_by_side(by, lines, runs, few)))
+            tables = side_by_side(by, lines, runs, few)
+            sections.append(Section(heading, tables))
         measured = Measured(self.table, self.runs, self.calls[:1], by, self.resampling)
         plot = picture("slices", plots.of_slices, measured, by, [*slices])
         sections[0] = replace(sections[0], pictures=[plot])
@@ -501,7 +510,8 @@ class ReportPage:
             of_rows = (sentence(row, pairs.settings, len(rows), IN_HTML) for row in rows)
             answers = [*tied, *of_rows]
         blocks = pairs.shown("markdown", None)
-        *ranking, tests = (block for block in blocks if isinstance(block, Grid))
+        grids = [block for block in blocks if isinstance(block, Grid)]
+        *ranking, tests = grids
         in_summary = unequal(pairs.settings)
         notes = [note for note in tests.notes if note not in in_summary]
         tests = on_page(replace(tests, notes=notes))
@@ -516,7 +526,8 @@ class ReportPage:
             raise InvalidOption(option(fusion=text), " fuses runs; name them, as ", runs)
         best_of_each = call_of_verb(oracle, *self.calls, **self.named, fusion=method, **self.draws)
         gain = best_of_each.on(self.table)
-        common = call_of_verb(overlap, **self.named, k=RANKS).on(self.table)
+        in_common = call_of_verb(overlap, **self.named, k=RANKS)
+        common = in_common.on(self.table)
         grids = [*gain.grids(None), *common.grids(None)]
         drawings = [self.picture(plots.contributions, method, k=RANKS)]
         drawings.append(self.picture(plots.overlap, k=RANKS))
@@ -539,7 +550,8 @@ class ReportPage:
         pictures.append(self.picture(plots.precision_recall))
         pictures.append(self.picture(plots.distribution, first))
         if not self.runs.columns:
-            pictures.append(picture("judged", plots.judged, self.table, first))
+            judged = picture("judged", plots.judged, self.table, first)
+            pictures.append(judged)
         return [*pictures, *self.pictures_of_items()]
 
     def curves(self) -> list[Picture]:
@@ -608,8 +620,9 @@ class ReportPage:
         setup = self.table.setup
         intervals = asdict(self.resampling)
         progress = intervals.pop("progress")
-        rows_and_queries = {name: self.sizes[name] for name in ("rows", "queries")}
-        settings: dict[str, object] = {"table": rows_and_queries}
+        sizes = dict(self.sizes)
+        del sizes["judgments"]
+        settings: dict[str, object] = {"table": sizes}
         settings["metrics"] = [call.text for call in self.calls]
         settings["runs"] = list(self.runs.scores) or self.runs.column or setup.roles.score
         settings["policies"] = setup.followed(self.table.rows.columns)
@@ -617,7 +630,8 @@ class ReportPage:
         if fusion is not None:
             settings["fusion"] = text_of(fusion)
         settings["versions"] = versions()
-        settings["written"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        now = datetime.now(timezone.utc)
+        settings["written"] = now.isoformat(timespec="seconds")
         known = {**settings, **intervals, "progress": progress}
         for name, result in results.items():  # a gate may have been made with other policies
             if result is not None:
@@ -633,7 +647,8 @@ class ReportPage:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """The numbers of rows, queries and judgments."""
-        sizes = self.table.by_parts(SizesOfPart(self.table.setup.roles))
+        of_part = SizesOfPart(self.table.setup.roles)
+        sizes = self.table.by_parts(of_part)
         return sizes.sum().row(0, named=True)
 
 
@@ -646,11 +661,15 @@ class SizesOfPart:
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         rows = part.rows
         query = self.roles.query
-        judged = rows.filter(pl.col(self.roles.label).is_not_null())
+        label = pl.col(self.roles.label)
+        judged = rows.filter(label.is_not_null())
+        judgments = judged.height
         doc = self.roles.doc_in(rows.columns)
-        judgments = judged.height if doc is None else judged.select(*query, doc).n_unique()
+        if doc is not None:
+            judgments = judged.select(*query, doc).n_unique()
         queries = rows.select(query).n_unique()
-        return pl.DataFrame({"rows": rows.height, "queries": queries, "judgments": judgments})
+        sizes = {"rows": rows.height, "queries": queries, "judgments": judgments}
+        return pl.DataFrame(sizes)
 
 
 def without_kind(text: str) -> str:
@@ -662,7 +681,8 @@ def without_kind(text: str) -> str:
 def on_page(grid: Grid) -> Grid:
     """A result's table with narrow columns, as a phone shows whole intervals below the figures."""
     narrow = tuple(name.partition(" [")[0] for name in grid.figures)
-    return replace(grid, figures=narrow, notes=[*map(without_kind, grid.notes)])
+    notes = [*map(without_kind, grid.notes)]
+    return replace(grid, figures=narrow, notes=notes)
 
 
 def of_differences(pairs: Comparison[pl.DataFrame] | None) -> str:
@@ -692,13 +712,15 @@ def picture(name: str, make: Callable[..., Figure], *args: object, **options: ob
     except RankframeError as error:
         return Picture(f"No plot of {name.replace('_', ' ')}", str(error))
     # validation takes half of a report's time; tests do it
-    chart = altair(replace(figure, legend=False)).to_dict(validate=False)
+    bare = replace(figure, legend=False)
+    chart = altair(bare).to_dict(validate=False)
     del chart["title"]  # the page has it
     svg = load("vl_convert", "plot").vegalite_to_svg(chart)
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
     # only in attributes, as a run's name may contain the colour
     svg = svg.replace(f'="{GREY}"', '="currentColor"')
-    return Picture(figure.title, without_kind(figure.subtitle), _legend(figure), svg)
+    subtitle = without_kind(figure.subtitle)
+    return Picture(figure.title, subtitle, _legend(figure), svg)
 
 
 def _legend(figure: Figure) -> tuple[tuple[str, str, str], ...]:
@@ -725,17 +747,20 @@ def _by_run(
 
 def _fewest_to_be_significant(pairs: Comparison[pl.DataFrame] | None) -> int:
     """The least number of queries of a slice in which gains on all of them can be significant."""
-    tests = 1 if pairs is None else max(len(pairs.table), 1)
+    tests = 0 if pairs is None else len(pairs.table)
     # n queries have a p-value of 2 / 2**n at least
-    return 2 + math.floor(math.log2(tests / ALPHA))
+    doublings = math.log2(max(tests, 1) / ALPHA)
+    return 2 + math.floor(doublings)
 
 
 def _largest_first(means: pl.DataFrame, by: str) -> dict[str, Cell]:
     """The cell of each slice by its text, those of most queries first."""
     sizes = means.group_by(SLICE, by).agg(pl.col("n_queries").max())
     sizes = sizes.sort("n_queries", by, descending=[True, False], nulls_last=True)
-    slices = sizes.select(SLICE, by).iter_rows()
-    return {text: shown("null" if value is None else value) for text, value in slices}
+    cells = {}
+    for text, value in sizes.select(SLICE, by).iter_rows():
+        cells[text] = shown("null" if value is None else value)
+    return cells
 
 
 def _has_marks(section: Section) -> bool:
@@ -745,11 +770,13 @@ def _has_marks(section: Section) -> bool:
 
 def _facts(findings: pl.DataFrame, query: Sequence[str], n_runs: int) -> list[str]:
     """What each problem is, in how many queries, and in which runs unless all have it."""
-    has_place = pl.col(carried(query[-1])).is_not_null()
-    places = pl.struct(map(carried, query)).filter(has_place)
+    place = [carried(name) for name in query]
+    has_place = pl.col(place[-1]).is_not_null()
+    places = pl.struct(place).filter(has_place)
     texts = pl.col("advice", RUN).unique(maintain_order=True)
     n_queries = places.n_unique().alias("queries")
-    problems = findings.group_by("problem", maintain_order=True).agg(texts, n_queries)
+    of_problems = findings.group_by("problem", maintain_order=True)
+    problems = of_problems.agg(texts, n_queries)
     facts = []
     for problem, advice, runs, n in problems.iter_rows():
         fact, is_counted, _ = advice[0].partition(";")[0].partition(", the first of which")
