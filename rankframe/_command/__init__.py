@@ -22,7 +22,7 @@ from .._results.markup import visible
 from ..errors import RankframeError
 from . import about, preferences, trec_eval, verbs
 from .command import Command, Outcome, Parser, epilog
-from .output import in_options, prepare, text_of, warnings_as_notes, write
+from .output import Answer, in_options, in_table, prepare, text_of, warnings_as_notes, write
 from .reading import naming_file, with_baseline, with_names
 
 MODULES = (verbs, preferences, about, trec_eval)
@@ -61,17 +61,22 @@ def run(words: list[str]) -> int:
     prepare(arguments)
     arguments = with_baseline(with_names(arguments))
     with warnings_as_notes(), naming_file(arguments):
-        answer: Outcome = arguments.command(arguments)
-    if answer.result is not None and arguments.target is not None:
-        write(arguments.target, answer.result, arguments.format)
-    elif answer.result is not None:
+        answer = arguments.command(arguments)
+    code = 0
+    if isinstance(answer, Outcome):
+        answer, code = answer
+    if not isinstance(answer, str | None):
+        answer = in_table(answer)
+    if answer is not None and arguments.target is not None:
+        write(arguments.target, answer, arguments.format)
+    elif answer is not None:
         if sys.stdout is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # as in files, whatever the locale
-        print(text_of(answer.result, vars(arguments).get("format", "table")))
+        print(text_of(answer, vars(arguments).get("format", "table")))
         sys.stdout.flush()
-    return int(answer.code)
+    return code
 
 
 def in_one_line(error: Exception) -> str:
@@ -94,13 +99,13 @@ HELP_COLUMN = 16
 """Where the help of a command begins; a longer name stands in a line of its own."""
 
 
-def start(arguments: argparse.Namespace) -> Outcome:
+def start(arguments: argparse.Namespace) -> Answer:
     """Show the commands to begin with."""
     lines = []
     for command in FIRST:
         lines += [command.examples[0], f"    {command.help}", ""]
     more = "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."
-    return Outcome("\n".join([*lines, more]))
+    return "\n".join([*lines, more])
 
 
 def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:

@@ -29,11 +29,10 @@ from .command import (
     DEFAULT_METRICS,
     POLICIES,
     TABLES_OF_ITEMS,
-    Outcome,
     command,
     keywords,
 )
-from .output import FOR_PEOPLE, OutputTable, formatted, refuse, writable
+from .output import FOR_PEOPLE, Answer, OutputTable, formatted, refuse, writable
 
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
 ONLY = "Only rankframe catalog takes {}.", "No command takes {}; in Python df.rank.agreement does."
@@ -49,7 +48,7 @@ OF_SQL = {
 
 
 @command(options=OF_SQL, metrics=DEFAULT_METRICS, verb=rf.sql, formats=())
-def sql(arguments: Namespace) -> Outcome:
+def sql(arguments: Namespace) -> Answer:
     """Write metrics as one SELECT for a warehouse.
 
     --dialect DIALECT  bigquery, clickhouse, databricks, duckdb, mysql (MariaDB, too), oracle,
@@ -85,13 +84,13 @@ def sql(arguments: Namespace) -> Outcome:
     given = {name: value for name, value in given.items() if value is not None}
     text = rf.sql(*metrics, **given, names=arguments.column_names)
     if target is None:
-        return Outcome(text)
+        return text
     write_whole(target, text.encode())
-    return Outcome(None)
+    return None
 
 
 @command(options={"NAME": {"dest": "texts", "nargs": "*"}})
-def metrics(arguments: Namespace) -> Outcome:
+def metrics(arguments: Namespace) -> Answer:
     """List the metrics and their other names, or tell all of one.
 
     NAME  a metric, as ndcg@10, which is described in full, or a part of names, as precis; default:
@@ -113,19 +112,19 @@ def metrics(arguments: Namespace) -> Outcome:
         names = {metric.name for text in texts for metric in meant(text, every)}
         listed = [metric for name, metric in every.items() if name in names]
     if arguments.format not in FOR_PEOPLE:
-        return Outcome(OutputTable(table_of(listed)))
+        return table_of(listed)
     notes = []
     for elsewhere, note in ELSEWHERE:
         if there := [metric.name for metric in listed if metric.name in elsewhere]:
             notes.append(note.format(", ".join(there)))
     if len(listed) == 1:
-        return Outcome(page_of(listed[0], every, notes))
+        return page_of(listed[0], every, notes)
     table = table_of(listed)
     others = pl.format(" Also {}.", "other names")
     also = pl.when(pl.col("other names") != "").then(others).otherwise(pl.lit(""))
     # in two columns, which fit narrow terminals
     narrow = table.select("metric", pl.concat_str("what it is", also))
-    return Outcome(OutputTable(narrow, [USAGE, *notes], wraps=["what it is"]))
+    return OutputTable(narrow, [USAGE, *notes], wraps=["what it is"])
 
 
 def table_of(metrics: Iterable[Metric]) -> pl.DataFrame:
@@ -247,7 +246,7 @@ df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")  # what each d
 
 
 @command(formats=())
-def demo(arguments: Namespace) -> Outcome:
+def demo(arguments: Namespace) -> Answer:
     """Evaluate a small real table; show what cost the worst queries.
 
     $ rankframe demo
@@ -268,7 +267,7 @@ def demo(arguments: Namespace) -> Outcome:
     parts += ["Means over the queries", indented(means)]
     parts += ["The worst queries by ndcg@10 of `score`, and what cost them", *stories]
     parts += ["The same in Python", indented(CODE), "Your own files: rankframe evaluate --help"]
-    return Outcome("\n\n".join(parts))
+    return "\n\n".join(parts)
 
 
 def about_example(df: pl.DataFrame, n_queries: int) -> str:

@@ -37,7 +37,7 @@ from .._table.policies import Policies, declared
 from .._table.roles import ROLES
 from .._table.setup import Setup
 from ..errors import MOST_LETTERS, InvalidOption, did_you_mean, nearest
-from .output import ENDINGS, FORMATS, PICTURE, OutputTable
+from .output import ENDINGS, FORMATS, PICTURE, Answer
 
 X = TypeVar("X")
 
@@ -88,16 +88,17 @@ own."""
 
 METAVARS = {
     "baseline": "RUN", "fail_on": "PROBLEM", "fusion": "METHOD", "title": "TEXT",
-    "normalize": "NAME", "convention": "NAME", "dialect": "NAME", "table": "TABLE", "judgments": "TABLE",
+    "normalize": "NAME", "convention": "NAME", "dialect": "NAME", "table": "TABLE",
+    "judgments": "TABLE",
 }  # fmt: skip
 """The placeholders of text options that do not name a column."""
 
 
 class Outcome(NamedTuple):
-    """The result of a command, to print or to write (None: nothing), and its exit code."""
+    """The answer of a command with an exit code of its own."""
 
-    result: str | OutputTable | None
-    code: int = 0
+    answer: Answer
+    code: int
 
 
 class Parser(argparse.ArgumentParser):
@@ -129,7 +130,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"there is no option {option}{question}")
 
 
-Program: TypeAlias = Callable[[argparse.Namespace], Outcome]
+Program: TypeAlias = Callable[[argparse.Namespace], Answer | Outcome]
 
 
 OWN = re.compile(r"^(-.*?|[A-Z]+)  (.*(?:\n +.*)*)$", flags=re.MULTILINE)
@@ -145,9 +146,10 @@ class Command:
     Attributes
     ----------
     run
-        Runs the command with parsed options. Its name is that of the command; its docstring is the
-        help: a line, and more if one is not enough; then a line ``--option VALUE  help`` for each
-        option of this command alone; then examples after ``$``.
+        Runs the command with parsed options, and gives what to print or to write. Its name is that
+        of the command; its docstring is the help: a line, and more if one is not enough; then a
+        line ``--option VALUE  help`` for each option of this command alone; then examples after
+        ``$``.
     options
         Further settings of these options, as argparse takes them, by their names.
     files

@@ -19,7 +19,7 @@ from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -119,6 +119,18 @@ class OutputTable:
     wraps: Collection[str] = ()
     grid: Grid | None = None
     result: Result[Any] | None = None
+
+
+Answer: TypeAlias = str | pl.DataFrame | Result[Any] | OutputTable | None
+"""What a command prints or writes: a text, a table, a result with its sentences, or nothing."""
+
+
+def in_table(answer: pl.DataFrame | Result[Any] | OutputTable) -> OutputTable:
+    """A table to print, also of a result: its main one."""
+    if isinstance(answer, Result):
+        main = next(iter(answer.tables.values()))
+        return OutputTable(main, result=answer)
+    return OutputTable(answer) if isinstance(answer, pl.DataFrame) else answer
 
 
 def formatted(table: OutputTable, format: str) -> str:
@@ -319,17 +331,17 @@ def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) 
     return file
 
 
-def text_of(result: str | OutputTable, format: str) -> str:
-    """A result as text."""
-    text = result if isinstance(result, str) else formatted(result, format)
+def text_of(answer: str | OutputTable, format: str) -> str:
+    """An answer as text."""
+    text = answer if isinstance(answer, str) else formatted(answer, format)
     return text.removesuffix("\n")
 
 
-def write(target: Path, result: str | OutputTable, format: str) -> None:
-    """Write a result in a format."""
-    if format not in BINARY or isinstance(result, str):
-        write_whole(target, text_of(result, format).encode() + b"\n")
+def write(target: Path, answer: str | OutputTable, format: str) -> None:
+    """Write an answer in a format."""
+    if format not in BINARY or isinstance(answer, str):
+        write_whole(target, text_of(answer, format).encode() + b"\n")
         return
     buffer = BytesIO()
-    getattr(result.frame, f"write_{format}")(buffer)
+    getattr(answer.frame, f"write_{format}")(buffer)
     write_whole(target, buffer.getvalue())

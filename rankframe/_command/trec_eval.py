@@ -42,7 +42,8 @@ from ..errors import (
     did_you_mean,
     with_code,
 )
-from .command import POSITIVE, Outcome, command, whole_number
+from .command import POSITIVE, command, whole_number
+from .output import Answer
 from .reading import of_file, read_file, refuse_two_inputs
 from .verbs import trec_line
 
@@ -90,7 +91,7 @@ Row: TypeAlias = dict[str, Any]
     formats=(),
     abbreviated=True,  # as trec_eval's are
 )
-def trec_eval(arguments: Namespace) -> Outcome:
+def trec_eval(arguments: Namespace) -> Answer:
     """The options and output of trec_eval, for scripts that call it.
 
     Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out
@@ -147,7 +148,7 @@ def trec_eval(arguments: Namespace) -> Outcome:
         summary |= {"query_id": "all", "runid": run_id, "num_q": float(len(values))}
         of_all = [line for line in lines if line.measure not in OF_TEXT]
         printed += [as_printed(line, summary, z=is_z) for line in of_all]
-    return Outcome("\n".join(printed) or None)
+    return "\n".join(printed) or None
 
 
 def files_of(arguments: Namespace) -> tuple[pl.DataFrame, pl.DataFrame, str]:
@@ -275,7 +276,7 @@ def of_preferences(
     run: pl.DataFrame,
     run_id: str,
     norms: Mapping[tuple[str, str], tuple[float, float]] | None,
-) -> Outcome:
+) -> Answer:
     """What trec_eval prints of preferences, for each query and for all."""
     wanted: set[str] = set()
     for text in arguments.measure or ["official"]:
@@ -304,7 +305,7 @@ def of_preferences(
     for row in rows:
         there = [name for name in names if name in row]
         printed += [printed_line(name, row, whole=name in whole, z=is_z) for name in there]
-    return Outcome("\n".join(printed) or None)
+    return "\n".join(printed) or None
 
 
 def preferences_of(arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame) -> list[Row]:

@@ -45,7 +45,17 @@ from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
 from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of
-from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, note, refuse, spelled, writable
+from .output import (
+    FOR_PEOPLE,
+    FORMATS,
+    PICTURE,
+    Answer,
+    OutputTable,
+    note,
+    refuse,
+    spelled,
+    writable,
+)
 
 RANKS = 20
 PICTURES = (".svg", ".png", ".html")
@@ -60,7 +70,7 @@ HEAD = """<head>
 
 
 @command(files="+", metrics=DEFAULT_METRICS, formats=(*FORMATS, "trec"), flattens=True)
-def evaluate(arguments: Namespace) -> Outcome:
+def evaluate(arguments: Namespace) -> Answer:
     """Metrics of runs, as means or query by query.
 
     --per-query  one row per query instead of the means
@@ -98,7 +108,7 @@ def evaluate(arguments: Namespace) -> Outcome:
         calls = {flat[name]: call for name, call in calls.items()}
     if is_trec:
         lines = in_trec(scores.drop(RUN), calls, queries=arguments.per_query)
-        return Outcome("\n".join(lines))
+        return "\n".join(lines)
     key = [RUN_OF_TABLE] if named else []
     if by is not None:
         counts = [] if arguments.per_query else ["queries"]
@@ -107,18 +117,17 @@ def evaluate(arguments: Namespace) -> Outcome:
         scores = scores.join(slices, on="query_id", how="left", maintain_order="left")
         scores = scores.select(RUN, "query_id", by, pl.exclude(RUN, "query_id", by))
     if arguments.per_query:
-        scores = scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)
-        return Outcome(OutputTable(scores))
+        return scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)
     of_runs = []
     for (run,), part in scores.partition_by(RUN, maintain_order=True, as_dict=True).items():
         names = [pl.lit(run).alias(name) for name in key]
         of_runs.append(means(part, calls, by).select(*names, pl.all()))
     rows = pl.concat(of_runs)
     if not key or by is not None or arguments.format not in FOR_PEOPLE:
-        return Outcome(OutputTable(rows))
+        return rows
     counted = queries_of(rows.select(n_queries="queries").to_dicts())
     wide = rows.pivot("metric", index=key, values="mean")
-    return Outcome(OutputTable(wide, [f"Means over {counted}."]))
+    return OutputTable(wide, [f"Means over {counted}."])
 
 
 def _refuse_ratios(arguments: Namespace, setup: Setup, metrics: Sequence[Request | Call]) -> None:
@@ -187,7 +196,7 @@ def trec_line(name: str, query: object, value: object, *, whole: bool) -> str:
     pictures=PICTURES,
     flattens=True,
 )
-def curve(arguments: Namespace) -> Outcome:
+def curve(arguments: Namespace) -> Answer:
     """Metrics at every rank, as numbers or as a picture.
 
     --to RANK  the last rank; default: 20, or the length of the longest ranking if that is less; of
@@ -218,7 +227,7 @@ def curve(arguments: Namespace) -> Outcome:
     if is_drawn:
         with Progress("drawing"):
             write_whole(arguments.target, picture(ranker, named, texts, arguments))
-        return Outcome(None)
+        return None
     table = ranker._frame
     setup = ranker._setup
     runs = Runs.of(**named)
@@ -232,7 +241,7 @@ def curve(arguments: Namespace) -> Outcome:
         rows = rows.group_by(key, maintain_order=True).agg(**means)
     if arguments.flat:
         rows = rows.rename(flat_names(texts))
-    return Outcome(OutputTable(rows))
+    return rows
 
 
 def refuse_no_curve(call: Call) -> None:
@@ -295,7 +304,7 @@ BUDGET = {"dest": "budgets", "action": "append", "help": HELP_OF_BUDGETS}
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.summarize)
-def summarize(arguments: Namespace) -> Outcome:
+def summarize(arguments: Namespace) -> Any:
     """Means of metrics with intervals, for each run and slice.
 
     $ rankframe summarize bm25.run --qrels qrels.txt -m ndcg@10,map
@@ -303,11 +312,11 @@ def summarize(arguments: Namespace) -> Outcome:
     $ rankframe summarize log.csv --label clicked --propensity p --estimate snips \
         -m dcg@10,recall@10 --cluster user
     """
-    return Outcome(OutputTable(reading.answered(arguments, "resampling queries")))
+    return reading.answered(arguments, "resampling queries")
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.compare)
-def compare(arguments: Namespace) -> Outcome:
+def compare(arguments: Namespace) -> Any:
     """Paired tests between runs, on the same queries.
 
     --rank-intervals  a row per run instead: its rank with an interval, and its group of tied runs
@@ -318,8 +327,8 @@ def compare(arguments: Namespace) -> Outcome:
     """
     found = reading.answered(arguments, "comparing")
     if arguments.rank_intervals:
-        return Outcome(OutputTable(found.ranks, sentences=found.sentences()))
-    return Outcome(OutputTable(found.table, result=found))
+        return OutputTable(found.ranks, sentences=found.sentences())
+    return found
 
 
 @command(
@@ -396,7 +405,7 @@ def budgets_of(arguments: Namespace) -> dict[str, float]:
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.power)
-def power(arguments: Namespace) -> Outcome:
+def power(arguments: Namespace) -> Answer:
     """How many queries it takes to detect a difference between runs.
 
     $ rankframe power bm25.run dense.run --qrels qrels.txt -m ndcg@10 --difference 0.01
@@ -405,11 +414,11 @@ def power(arguments: Namespace) -> Outcome:
     """
     found = reading.answered(arguments, "comparing")
     settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
-    return Outcome(OutputTable(found, sentences=power_sentences(records(found), settings)))
+    return OutputTable(found, sentences=power_sentences(records(found), settings))
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=CollectionVerbs.reliability)
-def reliability(arguments: Namespace) -> Outcome:
+def reliability(arguments: Namespace) -> Any:
     """How far the order of runs can be relied on.
 
     Prints the discriminative power and the swap rate of each metric, and Kendall's tau of the
@@ -419,14 +428,13 @@ def reliability(arguments: Namespace) -> Outcome:
     $ rankframe reliability bm25.run dense.run ltr.run --qrels qrels.txt -m ndcg@10 -m rr \
         --difference 0.02 --format csv
     """
-    found = reading.answered(arguments, "comparing")
-    return Outcome(OutputTable(found.table, result=found))
+    return reading.answered(arguments, "comparing")
 
 
 @command(
     options={"--metric": {"default": "ndcg@10"}}, files="*", verb=CollectionVerbs.label_agreement
 )
-def label_agreement(arguments: Namespace) -> Outcome:
+def label_agreement(arguments: Namespace) -> Any:
     """How far judges agree, and whether they put runs in one order.
 
     --labels COLUMN,COLUMN  the columns of the judges' labels in RUN, people's first
@@ -442,8 +450,7 @@ def label_agreement(arguments: Namespace) -> Outcome:
     advice = "name the judges: --labels label,label_llm of a table, or --tables people.txt,llm.txt"
     refuse((arguments.labels is None) == (arguments.tables is None), advice)
     if arguments.tables is None:
-        found = reading.answered(arguments, "comparing judges", *arguments.labels.split(","))
-        return Outcome(OutputTable(found.table, result=found))
+        return reading.answered(arguments, "comparing judges", *arguments.labels.split(","))
     paths = arguments.tables.split(",")
     judgments = []
     for path in paths:
@@ -451,8 +458,7 @@ def label_agreement(arguments: Namespace) -> Outcome:
         judgments.append(reading.judgments_of(of_judge).table)
     tables = dict(zip(reading.names_of_runs(paths), judgments, strict=True))
     collection = reading.ranker(judgments[0], arguments).collection
-    found = collection.label_agreement(tables=tables, **reading.values_of(arguments))
-    return Outcome(OutputTable(found.table, result=found))
+    return collection.label_agreement(tables=tables, **reading.values_of(arguments))
 
 
 @command(
@@ -461,7 +467,7 @@ def label_agreement(arguments: Namespace) -> Outcome:
     metrics=DEFAULT_METRICS,
     verb=CollectionVerbs.reproduces,
 )
-def reproduces(arguments: Namespace) -> Outcome:
+def reproduces(arguments: Namespace) -> Any:
     """How far runs reproduce original ones, as in repro_eval.
 
     --original RUN=ORIGINAL  a run and the one that it reproduces, the baseline first; may be
@@ -478,8 +484,7 @@ def reproduces(arguments: Namespace) -> Outcome:
     arguments.original = originals
     if len(arguments.files) == 1 and arguments.run is None:
         arguments.runs = list(dict.fromkeys([*originals.values(), *originals]))
-    found = reading.answered(arguments, "comparing")
-    return Outcome(OutputTable(found.table, result=found))
+    return reading.answered(arguments, "comparing")
 
 
 @command(
@@ -489,7 +494,7 @@ def reproduces(arguments: Namespace) -> Outcome:
     verb=PolarsRanker.report,
     formats=(),
 )
-def report(arguments: Namespace) -> Outcome:
+def report(arguments: Namespace) -> Answer:
     """Write an HTML file that says how good runs are; print its path.
 
     -o, --output FILE  where to write it: .html
@@ -512,11 +517,11 @@ def report(arguments: Namespace) -> Outcome:
     with Progress("writing the report"):
         verdict = ranker.gate(budgets, **runs, **of_gate) if budgets else None
         path = ranker.report(target, *metrics, **runs, **options, gate=verdict)
-    return Outcome(str(path))
+    return str(path)
 
 
 @command(files=1, metrics=("coverage@10", "gini@10", "personalization@10"), verb=ItemVerbs.catalog)
-def catalog(arguments: Namespace) -> Outcome:
+def catalog(arguments: Namespace) -> Any:
     """Metrics of what all users are shown, such as coverage and Gini.
 
     $ rankframe catalog bm25.run -m coverage@10,gini@10 --items 1000
@@ -524,11 +529,11 @@ def catalog(arguments: Namespace) -> Outcome:
         --format csv > catalog_metrics.csv
     $ rankframe catalog table.parquet -m popularity_lift@10 --interactions train.csv --score ltr
     """
-    return Outcome(OutputTable(reading.answered(arguments, "counting items")))
+    return reading.answered(arguments, "counting items")
 
 
 @command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.compare_groups)
-def compare_groups(arguments: Namespace) -> Outcome:
+def compare_groups(arguments: Namespace) -> Answer:
     """How far apart the means of groups are, and whether by chance.
 
     $ rankframe compare_groups table.parquet -m ndcg@10 --by market
@@ -536,7 +541,7 @@ def compare_groups(arguments: Namespace) -> Outcome:
         --format json
     """
     found = reading.answered(arguments, "comparing groups")
-    return Outcome(OutputTable(found.table, sentences=found.sentences()))
+    return OutputTable(found.table, sentences=found.sentences())
 
 
 @command(
@@ -551,7 +556,7 @@ def compare_groups(arguments: Namespace) -> Outcome:
     formats=(*FORMATS, "trec"),
     endings=TREC,
 )
-def fuse(arguments: Namespace) -> Outcome:
+def fuse(arguments: Namespace) -> Any:
     """Merge several runs into one, with a fused score per document.
 
     --method METHOD  the method
@@ -570,16 +575,16 @@ def fuse(arguments: Namespace) -> Outcome:
     first_of_query = pl.col("row").min().over("query_id")
     falling = [False, True, True]
     best_first = rows.sort(first_of_query, "score", "doc_id", descending=falling, nulls_last=True)
-    return Outcome(OutputTable(best_first.drop("row")))
+    return best_first.drop("row")
 
 
 def as_lines(
     arguments: Namespace, write: Callable[..., None], table: pl.DataFrame, **options: Any
-) -> Outcome:
+) -> Answer:
     """The lines that a function writes of a table, in the file if there is one."""
     text = BytesIO()
     write(table, arguments.target or text, **options)
-    return Outcome(None if arguments.target else text.getvalue().decode())
+    return None if arguments.target else text.getvalue().decode()
 
 
 @command(
@@ -590,7 +595,7 @@ def as_lines(
     files="+",
     verb=PolarsRanker.tune,
 )
-def tune(arguments: Namespace) -> Outcome:
+def tune(arguments: Namespace) -> Any:
     """Choose weights of a fusion by cross-validation over queries.
 
     --method METHOD  the method whose open weights and options are tuned; may be repeated, to choose
@@ -603,8 +608,7 @@ def tune(arguments: Namespace) -> Outcome:
         --normalize min_max --folds 2 --format csv
     """
     methods = arguments.method[0] if len(arguments.method) == 1 else arguments.method
-    tuned = reading.answered(arguments, "tuning", methods)
-    return Outcome(OutputTable(tuned.table, result=tuned))
+    return reading.answered(arguments, "tuning", methods)
 
 
 OF_BOTH_FILES = (
@@ -615,18 +619,18 @@ OF_BOTH_FILES = (
 
 
 @command(files="+", verb=CollectionVerbs.pool)
-def pool(arguments: Namespace) -> Outcome:
+def pool(arguments: Namespace) -> Any:
     """The documents of several runs to judge, the most useful first.
 
     $ rankframe pool bm25.run dense.run --depth 10 -o to_judge.csv
     $ rankframe pool bm25.run dense.run --rbp 0.8 --size 20
     $ rankframe pool runs.parquet --run system --depth 100 --format ndjson
     """
-    return Outcome(OutputTable(reading.answered(arguments, "pooling", labels=False)))
+    return reading.answered(arguments, "pooling", labels=False)
 
 
 @command(files="+", verb=ClickVerbs.propensities)
-def propensities(arguments: Namespace) -> Outcome:
+def propensities(arguments: Namespace) -> Any:
     """How often users examine each rank, from a log of clicks.
 
     $ rankframe propensities log.csv --query session --doc item --rank position --label clicked \
@@ -634,7 +638,7 @@ def propensities(arguments: Namespace) -> Outcome:
     $ rankframe propensities log.parquet --run ranker --rank position --label clicked \
         --method swap -o propensities.csv
     """
-    return Outcome(OutputTable(reading.answered(arguments, "counting clicks", labels=False)))
+    return reading.answered(arguments, "counting clicks", labels=False)
 
 
 @command(files=1, verb=PolarsRanker.check)
@@ -684,7 +688,7 @@ def findings(arguments: Namespace) -> pl.DataFrame:
 
 
 @command(files="?", metrics=("ndcg@10",))
-def conventions(arguments: Namespace) -> Outcome:
+def conventions(arguments: Namespace) -> Answer:
     """How other tools count, and what each would print for a run.
 
     --explain METRIC  one metric, and how each tool counts it, in words
@@ -714,9 +718,9 @@ def conventions(arguments: Namespace) -> Outcome:
     else:
         table = all_conventions(one_column=is_for_people)
     if not is_for_people:
-        return Outcome(OutputTable(table))
+        return table
     # each tool's note on a line below, since the longest would fill a screen's width
-    return Outcome(OutputTable(table.drop("note"), notes_of(table), wraps=("settings", "metrics")))
+    return OutputTable(table.drop("note"), notes_of(table), wraps=("settings", "metrics"))
 
 
 def _refuse_other_conventions(arguments: Namespace) -> None:
@@ -733,14 +737,14 @@ def _refuse_other_conventions(arguments: Namespace) -> None:
         refuse((arguments.qrels, asked) != (None, None), f"--qrels and -m {lone}")
 
 
-def _explained(table: pl.DataFrame, arguments: Namespace) -> Outcome:
+def _explained(table: pl.DataFrame, arguments: Namespace) -> Answer:
     """How each tool counts a metric; for people in sentences, each with its tool."""
     if arguments.format not in FOR_PEOPLE:
-        return Outcome(OutputTable(table))
+        return table
     rows = table.filter(pl.col("says") != "").select("tool", "says").rows()
     names_tools = "difference" in table.columns
     sentences = [text if names_tools else f"{tool}: {text}" for tool, text in rows]
-    return Outcome(OutputTable(table.drop("says", "note"), [*sentences, *notes_of(table)]))
+    return OutputTable(table.drop("says", "note"), [*sentences, *notes_of(table)])
 
 
 def all_conventions(*, one_column: bool) -> pl.DataFrame:
@@ -807,7 +811,7 @@ OF_JUDGMENTS = get_args(QrelsFormat)
         "trec is a run or, without RUN, judgments; beir, quepid and rank_eval are judgments; "
     ),
 )
-def convert(arguments: Namespace) -> Outcome:
+def convert(arguments: Namespace) -> Answer:
     """Write runs and judgments in another format.
 
     --index NAME  with --format rank_eval, the index that holds the documents
@@ -838,7 +842,7 @@ def convert(arguments: Namespace) -> Outcome:
     table = run_table(arguments) if runs else reading.judgments_of(arguments).table
     table = whole_labels(table)
     if kind not in OF_JUDGMENTS:
-        return Outcome(OutputTable(table))
+        return table
     if not runs:
         return as_lines(arguments, rf.write_qrels, table, format=kind, index=arguments.index)
     places = (*COLUMNS[:3], "run")
