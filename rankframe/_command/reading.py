@@ -97,10 +97,12 @@ def ranked(
 
 def ranker(table: pl.DataFrame, arguments: Namespace) -> Ranker[pl.DataFrame]:
     """The table's ranker, with the given policies; it knows of judgments that were joined here."""
-    found = rf.rank(table).on(**for_on(arguments, table.schema))
+    ranker_of_table = rf.rank(table).on(**for_on(arguments, table.schema))
     if getattr(arguments, JOINED, None) is not None:
-        found._setup = replace(found._setup, given=found._setup.given | {JOINED})
-    return found
+        ranker_of_table._setup = replace(
+            ranker_of_table._setup, given=ranker_of_table._setup.given | {JOINED}
+        )
+    return ranker_of_table
 
 
 def refuse_metrics(files: Sequence[str]) -> None:
@@ -316,14 +318,14 @@ def read_file(path: str, layout: Layout, which: Mapping[str, Any], **options: An
             # a pipe; a missing file or a folder raises
             source = stack.enter_context(Path(path).open("rb"))
         try:
-            found = rows(source, layout, label_dtype=pl.Float64, **options)
-            table = found.read(**which)
+            file = rows(source, layout, label_dtype=pl.Float64, **options)
+            table = file.read(**which)
         except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
     if table.is_empty():
         what = "document" if layout.of_run else "judgment"
         raise InvalidData(f"{shown_path(path)} holds no {what}")
-    return File(table, found.stored)
+    return File(table, file.stored)
 
 
 def refuse_two_inputs(paths: Sequence[str | None]) -> None:

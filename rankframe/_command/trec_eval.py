@@ -155,9 +155,9 @@ def files_of(arguments: Namespace) -> tuple[pl.DataFrame, pl.DataFrame, str]:
     """The judgments, the run, and the name in the run's last line."""
     kind = arguments.Rel_info_format
     key = ("query_id", *GROUPS[kind], "doc_id")
-    own = "prefs" if kind == "prefs" else None
+    of_prefs = "prefs" if kind == "prefs" else None
     try:
-        qrels = read_file(arguments.qrels, QRELS, {"once": key}, format=own).table
+        qrels = read_file(arguments.qrels, QRELS, {"once": key}, format=of_prefs).table
         of_run = {"once": ("query_id", "doc_id")}
         run = read_file(arguments.files[0], RUN, of_run, format=None).table
     except MissingColumn as error:  # trec_eval has no options for columns

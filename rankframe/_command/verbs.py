@@ -125,9 +125,9 @@ def evaluate(arguments: Namespace) -> Answer:
     rows = pl.concat(of_runs)
     if not key or by is not None or arguments.format not in FOR_PEOPLE:
         return rows
-    counted = queries_of(rows.select(n_queries="queries").to_dicts())
+    n_queries = queries_of(rows.select(n_queries="queries").to_dicts())
     wide = rows.pivot("metric", index=key, values="mean")
-    return OutputTable(wide, [f"Means over {counted}."])
+    return OutputTable(wide, [f"Means over {n_queries}."])
 
 
 def _refuse_ratios(arguments: Namespace, setup: Setup, metrics: Sequence[Request | Call]) -> None:
@@ -325,10 +325,10 @@ def compare(arguments: Namespace) -> Any:
     $ rankframe compare table.parquet --runs bm25,ltr -m ndcg@10 -m map
     $ rankframe compare runs.csv --run system --baseline bm25 --test tukey --by market
     """
-    found = reading.answered(arguments, "comparing")
+    comparison = reading.answered(arguments, "comparing")
     if arguments.rank_intervals:
-        return OutputTable(found.ranks, sentences=found.sentences())
-    return found
+        return OutputTable(comparison.ranks, sentences=comparison.sentences())
+    return comparison
 
 
 @command(
@@ -412,9 +412,9 @@ def power(arguments: Namespace) -> Answer:
     $ rankframe power table.parquet --runs bm25,ltr -m ndcg@10,map --difference 0.01 \
         --difference 0.02 --by market
     """
-    found = reading.answered(arguments, "comparing")
+    table = reading.answered(arguments, "comparing")
     settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
-    return OutputTable(found, sentences=power_sentences(records(found), settings))
+    return OutputTable(table, sentences=power_sentences(records(table), settings))
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=CollectionVerbs.reliability)
@@ -540,8 +540,8 @@ def compare_groups(arguments: Namespace) -> Answer:
     $ rankframe compare_groups bm25.run --qrels market.parquet -m ndcg@10,rr --by market \
         --format json
     """
-    found = reading.answered(arguments, "comparing groups")
-    return OutputTable(found.table, sentences=found.sentences())
+    groups = reading.answered(arguments, "comparing groups")
+    return OutputTable(groups.table, sentences=groups.sentences())
 
 
 @command(
@@ -656,12 +656,12 @@ def check(arguments: Namespace) -> Outcome:
     """
     refuse_unknown(arguments.fail_on)
     rows = findings(arguments).sort("severity", maintain_order=True)
-    found = Findings.of(rows)
-    unwanted = failing(found.table.to_dicts(), ["error", *(arguments.fail_on or ())])
-    return Outcome(OutputTable(found.rows, result=found), int(bool(unwanted)))
+    kinds = Findings.of(rows)
+    unwanted = failing(kinds.table.to_dicts(), ["error", *(arguments.fail_on or ())])
+    return Outcome(OutputTable(kinds.rows, result=kinds), int(bool(unwanted)))
 
 
-def _found(ranker: Ranker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
+def _findings_in(ranker: Ranker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
     table = in_memory(ranker._frame, ranker._setup, spelling=spelled)
     return check_verb(table, qrels).rows
 
@@ -670,17 +670,17 @@ def findings(arguments: Namespace) -> pl.DataFrame:
     """The findings of a table, or of a run and its judgments, each alone and joined."""
     (run,), qrels = reading.runs_and_judgments(arguments, None, once=False)
     if qrels is None:
-        return _found(reading.ranker(run, arguments))
+        return _findings_in(reading.ranker(run, arguments))
     unlabelled = rf.rank(run.drop("label", strict=False)).on(subtopic=arguments.subtopic)
-    apart = _found(unlabelled, qrels)
-    of_both = apart.filter(pl.col("problem").is_in(OF_BOTH_FILES))
-    if apart["problem"].is_in(("repeated document", "repeated judgment")).any():
-        return apart  # the files cannot be joined
+    of_files = _findings_in(unlabelled, qrels)
+    of_both = of_files.filter(pl.col("problem").is_in(OF_BOTH_FILES))
+    if of_files["problem"].is_in(("repeated document", "repeated judgment")).any():
+        return of_files  # the files cannot be joined
     with warnings.catch_warnings(), reading.of_file(reading.shown_path(arguments.files[0])):
         warnings.simplefilter("ignore", RankframeWarning)  # the findings include these warnings
         reads = reading.reads_of(arguments, PolarsRanker.evaluate)
         joined = reading.join(arguments, run, qrels, reads, judged_only="keep", run_only="drop")
-        of_join = _found(reading.ranker(joined, arguments))
+        of_join = _findings_in(reading.ranker(joined, arguments))
     reported = of_both.select("query_id", problem=pl.lit("nothing retrieved"))
     key = ["query_id", "problem"]
     of_join = of_join.join(reported, on=key, how="anti", maintain_order="left")

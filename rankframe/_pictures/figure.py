@@ -212,7 +212,7 @@ class Measured:
             self.series = list(names_of_series.unique(maintain_order=True))
 
     @classmethod
-    def of(
+    def from_options(
         cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None
     ) -> Measured:
         """The values that a call of a plot asks for."""

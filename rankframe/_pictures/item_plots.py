@@ -333,7 +333,7 @@ def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estima
     example = "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])"
     of_x = one_call(x, example)
     of_y = one_call(y, example)
-    measured = Measured.of(table, list(dict.fromkeys([of_x, of_y])), shared)
+    measured = Measured.from_options(table, list(dict.fromkeys([of_x, of_y])), shared)
     means = measured.means(RUN).rename({RUN: "series"})
     across = means.filter(metric=of_x.text).drop("metric").rename({"y": "x"})
     up = means.filter(metric=of_y.text).drop("metric")

@@ -118,7 +118,7 @@ def curve(
         says = f"cutoffs={cutoffs!r} lists no cutoffs"
         raise InvalidOption(f"{says}; write them as cutoffs=[1, 5, 10], or leave them out")
     calls = at_each_cutoff(curves, cutoffs)
-    measured = Measured.of(table, list(calls), shared)
+    measured = Measured.from_options(table, list(calls), shared)
     rows = measured.means(SERIES)
     last = max(cutoffs)
     x = Axis("cutoff k", whole=True)
@@ -163,7 +163,7 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
         (call,) = parse(f"interpolated_precision@{level:g}")
         calls.append(call)
         levels[call.text] = float(level)
-    measured = Measured.of(table, calls, shared)
+    measured = Measured.from_options(table, calls, shared)
     rows = measured.means(SERIES)
     recall = at_places("metric", levels)
     rows = rows.with_columns(x=recall, recall=recall)
@@ -205,7 +205,7 @@ def differences(
     'RR of each query: ltr minus bm25'
     """
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
-    measured = Measured.of(table, [call], shared)
+    measured = Measured.from_options(table, [call], shared)
     names = measured.runs
     refuse_one_run(names)
     if baseline is None:
@@ -226,14 +226,14 @@ def differences(
     gains = "; ".join(counts_of_runs)
     if len(others) > 1:
         pair = f"run minus {baseline}"
-        own = " in each run"
+        each = " in each run"
         series = tuple(others)
         gains += ". Each run has its own order, so one place is not one query"
     else:
         pair = f"{others[0]} minus {baseline}"
-        own = ""
+        each = ""
         series = ("better", "worse")
-    x = Axis(f"queries, sorted by their difference{own}", limits=limits, whole=True)
+    x = Axis(f"queries, sorted by their difference{each}", limits=limits, whole=True)
     y = Axis(f"{call.display}, {pair}")
     marks = of_differences(_bars_of(paired), others, call)
     title = f"{call.display} of each query: {pair}"
@@ -316,7 +316,7 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     'Distribution of RR over the queries'
     """
     call = one_call(metric, "distribution('ndcg@10')")
-    measured = Measured.of(table, [call], shared)
+    measured = Measured.from_options(table, [call], shared)
     names = measured.series
     legible(names, ROWS, "histograms")
     means = measured.means(SERIES)
@@ -392,7 +392,7 @@ def slices(
     """
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(table.rows.schema, by, "by")
-    measured = Measured.of(table, [call], shared, by)
+    measured = Measured.from_options(table, [call], shared, by)
     return of_slices(measured, by)
 
 
@@ -487,7 +487,7 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
     """
     call = one_call(metric, "over('ndcg@10', by='day')")
     require(table.rows.schema, by, "by")
-    measured = Measured.of(table, [call], shared, by)
+    measured = Measured.from_options(table, [call], shared, by)
     places = placed(measured.values[SLICE].unique())
     legible(places["text"], BARS, f"values of {by}")
     values = measured.values
@@ -533,7 +533,7 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
     'RR against the number of judged documents'
     """
     call = one_call(metric, "judged('ndcg@10')")
-    measured = Measured.of(table, [call], shared)
+    measured = Measured.from_options(table, [call], shared)
     key = measured.key
     counts = table.by_parts(JudgedDocuments(tuple(key)))
     values = measured.values.join(
@@ -762,14 +762,14 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     return Figure(title, subtitle, of_x, of_y, marks, ("jaccard",), legend=False, height=height)
 
 
-def middles(name: str, of: pl.DataFrame) -> pl.Expr:
+def middles(name: str, spots: pl.DataFrame) -> pl.Expr:
     """Values rounded to the middles of `CELLS` equal cells, unless there are as few distinct
     values.
     """
-    if of[name].n_unique() <= CELLS:
+    if spots[name].n_unique() <= CELLS:
         return pl.col(name)
-    low = float(of[name].min())  # type: ignore[arg-type]
-    high = float(of[name].max())  # type: ignore[arg-type]
+    low = float(spots[name].min())  # type: ignore[arg-type]
+    high = float(spots[name].max())  # type: ignore[arg-type]
     width = (high - low) / CELLS
     place = (pl.col(name) - low) / width
     cell = place.floor().clip(0, CELLS - 1)
@@ -835,14 +835,14 @@ def propensities(
     ci = shared.get("ci", CI)
     log = replace(table, give=unchanged)
     of_log: dict[str, Any] = {"context": context, "method": method, "k": k}
-    found = estimated(log, run=runs.column, **of_log, ci=ci or CI, progress=False)
+    ranks = estimated(log, run=runs.column, **of_log, ci=ci or CI, progress=False)
     no_end = pl.lit(None, pl.Float64)
     low, high = ("ci_low", "ci_high") if ci else (no_end, no_end)
     rank = pl.col("rank").cast(pl.Float64)
     series = pl.lit("examination")
-    rows = found.select(series=series, x=rank, y="propensity", low=low, high=high)
+    rows = ranks.select(series=series, x=rank, y="propensity", low=low, high=high)
     rows = rows.drop_nulls("y")
-    clicks = f"{found['n_clicks'].sum():,} clicks on documents shown at several ranks"
+    clicks = f"{ranks['n_clicks'].sum():,} clicks on documents shown at several ranks"
     of_ci = with_intervals(ci, "percentiles")
     subtitle = f"Probability that users look, over that of rank 1; {clicks}{of_ci}"
     x = Axis("rank", whole=True)

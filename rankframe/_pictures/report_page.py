@@ -109,7 +109,7 @@ class RowOfRuns(NamedTuple):
 
 
 def side_by_side(
-    of: str, lines: Sequence[RowOfRuns], runs: Sequence[str], few: int = 0
+    what: str, lines: Sequence[RowOfRuns], runs: Sequence[str], few: int = 0
 ) -> list[Grid]:
     """A row per metric or slice; a column per run, and one with its difference from the first run.
 
@@ -117,24 +117,24 @@ def side_by_side(
     """
     reference, *others = runs
     if not others:
-        return [_of_one_run(of, lines, reference, few)]
+        return [_of_one_run(what, lines, reference, few)]
     grids = []
     for start in range(0, len(others), TOGETHER):
         together = others[start : start + TOGETHER]
-        grids.append(_of_runs(of, lines, reference, together, few))
+        grids.append(_of_runs(what, lines, reference, together, few))
     return grids
 
 
-def _of_one_run(of: str, lines: Sequence[RowOfRuns], run: str, few: int) -> Grid:
+def _of_one_run(what: str, lines: Sequence[RowOfRuns], run: str, few: int) -> Grid:
     rows = []
     for line in lines:
         deviation = numbers(line.means[run], "std")
         rows.append((line.name, line.mean(run), *deviation, line.queries(few)))
-    return Grid((of,), ("mean", "std", "queries"), rows)
+    return Grid((what,), ("mean", "std", "queries"), rows)
 
 
 def _of_runs(
-    of: str, lines: Sequence[RowOfRuns], reference: str, others: Sequence[str], few: int
+    what: str, lines: Sequence[RowOfRuns], reference: str, others: Sequence[str], few: int
 ) -> Grid:
     figures = [reference]
     for run in others:
@@ -145,7 +145,7 @@ def _of_runs(
         for run in others:
             cells += [line.mean(run), line.difference(run)]
         rows.append((*cells, line.queries(few)))
-    return Grid((of,), (*figures, "queries"), rows)
+    return Grid((what,), (*figures, "queries"), rows)
 
 
 def of_settings(settings: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -145,7 +145,7 @@ def table_in(rows: Sequence[Sequence[object]], columns: Mapping[str, pl.DataType
 
 
 def grid(
-    of: Any,
+    result: Any,
     rows: Sequence[Record],
     words_before: Sequence[str],
     figures: str,
@@ -159,7 +159,7 @@ def grid(
 
     Parameters
     ----------
-    of
+    result
         The result.
     rows
         The rows of the table.
@@ -179,7 +179,7 @@ def grid(
     shows |= cells or {}
     names = (*words_before, *shown)
     body = [tuple(shows.get(name, words)(row, name) for name in names) for row in rows[:most]]
-    head = {name: COLUMNS[name].head_of(name, of.settings) for name in shown}
+    head = {name: COLUMNS[name].head_of(name, result.settings) for name in shown}
     head |= {name: text for name, text in (heads or {}).items() if name in head}
     return Grid(tuple(words_before), tuple(head.values()), body, notes)
 

@@ -229,15 +229,15 @@ def with_intervals(ci: float | None, how: str) -> str:
     return "" if ci is None else f", with {percent({'ci': ci})} intervals ({how})"
 
 
-def left_out(of: Any, rows: Sequence[Record], most: int | None) -> list[str]:
+def left_out(result: Any, rows: Sequence[Record], most: int | None) -> list[str]:
     """A line on the rows that are not shown, and one with the code that collects the tables of a
     LazyFrame's result.
     """
-    first, *others = (f".{name}" for name in of.tables)
+    first, *others = (f".{name}" for name in result.tables)
     lines = []
     if most is not None and len(rows) > most:
         lines.append(f"The first {most} of {len(rows):,} rows; {first} has all.")
-    main = getattr(of, first[1:])
+    main = getattr(result, first[1:])
     if hasattr(main, "collect"):
         names = first
         if others:

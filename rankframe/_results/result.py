@@ -177,8 +177,8 @@ def quotes_of(how: Format) -> Quotes:
     return IN_TEXT if how == "text" else IN_HTML
 
 
-def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
+def grid_of(table: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     """A result, or a frame that `summarize` made, as a grid."""
-    if isinstance(of, Result):
-        return of.grid(digits, alpha)
-    return of_summary(of, digits)
+    if isinstance(table, Result):
+        return table.grid(digits, alpha)
+    return of_summary(table, digits)

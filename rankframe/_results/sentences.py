@@ -98,10 +98,10 @@ def _figures_of_difference(row: Record, is_adjusted: bool, is_better: bool) -> s
     by = f"{abs(difference):.{digits}f}{interval(low, high, digits)}"
     counts = {"better": row["wins"], "worse": row["losses"]}
     first, second = counts if is_better else reversed(counts)
-    counted = f"{first} on {counts[first]:,}"
+    count = f"{first} on {counts[first]:,}"
     if counts[second] >= counts[first]:
-        counted += f" and {second} on {counts[second]:,}"
-    return f"{by}, {p_beside(row, is_adjusted)}, {counted} of {queries(row['n_queries'])}"
+        count += f" and {second} on {counts[second]:,}"
+    return f"{by}, {p_beside(row, is_adjusted)}, {count} of {queries(row['n_queries'])}"
 
 
 def headlines(
@@ -116,14 +116,14 @@ def headlines(
         return [sentence(row, settings, len(rows), quotes) for row in rows]
     n = sum(bool(direction(row)) for row in rows)
     are = "is" if n == 1 else "are"
-    counted = f"{n:,} of {len(rows):,} differences {are} significant (p < {ALPHA:g})"
+    count = f"{n:,} of {len(rows):,} differences {are} significant (p < {ALPHA:g})"
     write = _of_pair
     groups = _by(rows, "run", "baseline")
     if len(groups) > SENTENCES:
         write = _of_metric
         groups = _by(rows, "metric", *settings["by"])
     lines = [write(group, settings, quotes) for group in groups]
-    return [counted, *filter(None, lines[:OF_SEVERAL])]
+    return [count, *filter(None, lines[:OF_SEVERAL])]
 
 
 def chances_of(
@@ -348,8 +348,8 @@ def group_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     digits = decimals(difference)
     by = f"{signed(difference)}{interval(row['ci_low'], row['ci_high'], digits)}"
     tested = p_beside(row, row["p_adjusted"] != row["p_value"])
-    counted = f"{row['n_group']:,} and {row['n_baseline']:,} queries"
-    figures = f"{by}, {tested}, {counted}"
+    count = f"{row['n_group']:,} and {row['n_baseline']:,} queries"
+    figures = f"{by}, {tested}, {count}"
     if not direction(row):
         return f"No significant difference of {metric} of {of_group} from {baseline}: {figures}"
     word = "better" if direction(row) > 0 else "worse"
@@ -371,11 +371,11 @@ def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     digits = decimals(value)
     by = f"{abs(value):.{digits}f}{interval(row['ci_low'], row['ci_high'], digits)}"
     tested = p_of(p, p != row["p_value"])
-    counted = f"{row['n_groups']:,} groups of {queries(row['n_queries'])}"
+    count = f"{row['n_groups']:,} groups of {queries(row['n_queries'])}"
     if p >= ALPHA:
-        return f"No significant {gap}: {by}, {tested}, {counted}"
+        return f"No significant {gap}: {by}, {tested}, {count}"
     best = name_of(row["best"])
     worst = name_of(row["worst"])
     means = f"{row['best_mean']:.{digits}f} and {row['worst_mean']:.{digits}f}"
     where = f"{metric} is best for {of_groups} {best} and worst for {worst}"
-    return f"{where}, {means}: a gap of {by}, {tested}, {counted}"
+    return f"{where}, {means}: a gap of {by}, {tested}, {count}"
