@@ -1,5 +1,4 @@
-"""The command line, ``rankframe`` or ``python -m rankframe``: a declaration per command, families
-of commands in a module.
+"""The command line, ``rankframe`` or ``python -m rankframe``: commands in modules.
 
 It uses argparse, since Typer or Click would be a fifth package that everyone installs.
 """

@@ -1,6 +1,4 @@
-"""Commands that read no table: the metrics as SQL, the metrics with all that is declared of them,
-and the example table, evaluated.
-"""
+"""Commands that read no table: the metrics as SQL, their declarations, and an example."""
 
 from __future__ import annotations
 
@@ -148,8 +146,9 @@ def page_of(metric: Metric, every: Mapping[str, Metric], notes: Sequence[str]) -
 
 
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
-    """The metric that a text names; or else all with the text in one of their names, in whatever
-    case.
+    """The metric that a text names.
+
+    Where it names none, all with the text in one of their names, in whatever case.
     """
     with suppress(UnknownMetric):  # a metric's own page needs no options, even required ones
         metric, *_ = find(text, text, every)
@@ -221,9 +220,7 @@ def described(metric: Metric) -> Iterator[tuple[str, str]]:
 
 
 def in_words(text: str) -> str:
-    """A text of the documentation in one line, with a name in place of each link and without its
-    marks of code.
-    """
+    """A text of the documentation in one line, with names for links and without marks of code."""
     text = re.sub(r":\w+:`[~.\w]*?(\w+)`", r"`\1`", text)
     return " ".join(text.replace("``", "`").split())
 

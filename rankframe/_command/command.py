@@ -1,5 +1,6 @@
-"""The declaration of a command, the options that commands share, and the options derived from the
-method that a command runs.
+"""The declaration of a command and its options.
+
+Some options are shared by commands, others derived from the method that a command runs.
 """
 
 from __future__ import annotations
@@ -212,8 +213,9 @@ class Command:
     def add_to(
         self, commands: argparse._SubParsersAction[Parser], *, with_options: bool = True
     ) -> None:
-        """Add the command to a parser; without its options if another command is to run, as they
-        take longest.
+        """Add the command to a parser.
+
+        Its options are left out if another command is to run, as they take longest.
         """
         about = " ".join(EXAMPLE.sub("", OWN.sub("", self.about)).split())
         sub = commands.add_parser(
@@ -306,8 +308,9 @@ def add_declared(
 
 
 def add_files(sub: Parser, nargs: int | str) -> None:
-    """Add the runs, their judgments, and the names of columns; where there may be several runs,
-    also their columns.
+    """Add the runs, their judgments, and the names of columns.
+
+    Where there may be several runs, their columns are added, too.
 
     --runs COLUMN,COLUMN  the columns of the runs' scores, in one table
     --run COLUMN  the column that names the run of each row, in one table

@@ -1,5 +1,6 @@
-"""Output: the formats of tables, tables as text, messages as at a prompt, and files, which are
-written completely or not at all.
+"""The output of commands: tables as text, messages as at a prompt, and files.
+
+Files are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -278,8 +279,9 @@ PICTURE = "picture"
 
 
 def prepare(arguments: Namespace) -> None:
-    """Set the format and the target of a command, before it runs; refuse to write over a file that
-    it reads.
+    """Set the format and the target of a command, before it runs.
+
+    Refuse to write over a file that it reads.
     """
     arguments.target = None
     output = getattr(arguments, "output", None)

@@ -1,6 +1,4 @@
-"""The commands of preferences: interleaved runs, clicks on them, and what people compared two at a
-time.
-"""
+"""The commands of preferences: interleaved runs, clicks on them, and compared pairs."""
 
 from __future__ import annotations
 

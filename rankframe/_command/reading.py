@@ -51,8 +51,9 @@ Joined: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
 def answered(
     arguments: Namespace, doing: str, *asked: object, labels: bool = True, **usual: object
 ) -> Any:
-    """The result of the command's verb on the files, by default for its metrics; `usual` are
-    options that may be given.
+    """The result of the command's verb on the files, by default for its metrics.
+
+    `usual` are options that may be given.
     """
     asked = asked or (tuple(metrics_of(arguments)) if arguments.usual_metrics else ())
     options = {**usual, **values_of(arguments)}
@@ -62,9 +63,7 @@ def answered(
 
 
 def reads_of(arguments: Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
-    """The columns of the files that a verb reads by its declaration, those of the runs among them
-    if it takes several.
-    """
+    """The columns of the files that a verb reads by its declaration, and those of the runs."""
     setup = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup
     columns = _bound(arguments, verb, *asked, **options).columns(setup)
     return columns | {*Runs.of(**_runs(arguments)).columns}
@@ -85,8 +84,9 @@ def ranked(
     labels: bool = True,
     **options: Any,
 ) -> tuple[Ranker[pl.DataFrame], dict[str, Any]]:
-    """The ranker of the files with the columns that a verb reads and those in `also`, and the runs
-    as a verb's arguments.
+    """The ranker of the files with the columns that a verb reads, and the runs as its arguments.
+
+    The files' columns in `also` are read, too.
     """
     calls = _bound(arguments, verb, *asked, **options).calls
     of_rankings = verb_of(verb).scores and (not calls or any(call.of_ranking for call in calls))
@@ -122,8 +122,9 @@ def _is_metric(word: str) -> bool:
 
 
 def _runs(arguments: Namespace) -> dict[str, Any]:
-    """The runs, if there are several, as a verb's arguments: score columns, or a column that names
-    the run of each row.
+    """The runs, if there are several, as a verb's arguments.
+
+    These are score columns, or a column that names the run of each row.
     """
     run = arguments.run
     if not run and not arguments.runs and len(arguments.files) > 1:
@@ -135,8 +136,9 @@ def _runs(arguments: Namespace) -> dict[str, Any]:
 def judged(
     arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True, scores: bool = True
 ) -> Joined:
-    """Read the files as one table, with its runs as a verb's arguments; its columns have the
-    library's names.
+    """Read the files as one table, with its runs as a verb's arguments.
+
+    Its columns have the library's names.
 
     `reads` are the further columns that a verb reads; ``None``: all. `labels` and `scores` say
     whether it needs these.
@@ -184,8 +186,9 @@ def _refuse_runs(arguments: Namespace, named: Runs, labels: bool) -> None:
 def join(
     arguments: Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **how: Any
 ) -> pl.DataFrame:
-    """Join a run with its judgments; of the columns `kept` in both, take scores from the run and
-    others from the judgments.
+    """Join a run with its judgments.
+
+    Of the columns `kept` in both, take scores from the run and others from the judgments.
 
     `how` are the options of `judge` for queries that one of them lacks.
     """
@@ -210,8 +213,9 @@ def of_file(name: str) -> Iterator[None]:
 
 @contextmanager
 def naming_file(arguments: Namespace) -> Iterator[None]:
-    """Begin errors in rows of the whole table with the name of their file; with several runs, they
-    name the run.
+    """Begin errors in rows of the whole table with the name of their file.
+
+    With several runs, they name the run.
     """
     try:
         yield
@@ -231,8 +235,9 @@ def naming_file(arguments: Namespace) -> Iterator[None]:
 def runs_and_judgments(
     arguments: Namespace, reads: Collection[str] | None, *, once: bool = True, scores: bool = True
 ) -> Files:
-    """Read the runs, and the judgments if they are given; with `once`, repeated judgments are
-    refused.
+    """Read the runs, and the judgments if they are given.
+
+    With `once`, repeated judgments are refused.
     """
     refuse_two_inputs([*arguments.files, arguments.qrels])
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
@@ -287,8 +292,9 @@ def _read(
     reads: Collection[str] | None,
     **which: Any,
 ) -> File:
-    """Read a file, with its columns under the library's names; columns that are not in `reads` are
-    null, no key `once` may repeat.
+    """Read a file, with its columns under the library's names.
+
+    Columns that are not in `reads` are null, no key `once` may repeat.
     """
     columns: dict[str, str] = {}
     for column in renamed:
@@ -306,8 +312,9 @@ def _read(
 
 
 def read_file(path: str, layout: Layout, which: Mapping[str, Any], **options: Any) -> File:
-    """Read a file with rows, standard input, or a pipe such as a shell's <(...); `which` are
-    options of `FileRows.read`.
+    """Read a file with rows, standard input, or a pipe such as a shell's <(...).
+
+    `which` are options of `FileRows.read`.
     """
     with ExitStack() as stack:
         stack.enter_context(Progress(f"reading {path}"))
@@ -352,8 +359,9 @@ def _slices(arguments: Namespace) -> list[str]:
 def _sliced(
     table: pl.DataFrame, files: Sequence[pl.DataFrame], arguments: Namespace
 ) -> pl.DataFrame:
-    """The table with the columns of slices, which either file may have, the same in all rows of a
-    query.
+    """The table with the columns of slices, which either file may have.
+
+    They are the same in all rows of a query.
     """
     slices = _slices(arguments)
     adjust = getattr(arguments, "adjust", None)
@@ -408,8 +416,9 @@ def _forms(path: Path) -> set[str]:
 
 
 def with_names(arguments: Namespace) -> Namespace:
-    """The arguments with the columns of a preset of names, or of ranks as scores in ascending
-    order, and other tables read.
+    """The arguments with the columns that a preset names, and with other tables read.
+
+    Ranks stand for scores in ascending order.
     """
     given = dict(vars(arguments))
     rank = given.get("rank")
@@ -453,8 +462,9 @@ def values_of(arguments: Namespace, verb: Any = None) -> dict[str, Any]:
 
 
 def for_on(arguments: Namespace, schema: Mapping[str, pl.DataType]) -> dict[str, Any]:
-    """The options of `on` given on the command line; other tables have the library's ids, of the
-    types of `schema`.
+    """The options of `on` given on the command line.
+
+    Other tables have the library's ids, of the types of `schema`.
     """
     renamed = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
     names = [name for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed]

@@ -49,9 +49,7 @@ from .verbs import trec_line
 
 
 class Line(NamedTuple):
-    """A line of the output: the name it prints, its measure, and the metrics whose mean its value
-    is.
-    """
+    """A line of the output: its name, its measure, and the metrics whose mean its value is."""
 
     name: str
     measure: str
@@ -207,8 +205,9 @@ def means_of(calls: Sequence[Call], values: pl.DataFrame) -> Mapping[str, float]
 
 
 def row_of(lines: Sequence[Line], values: Mapping[str, Any]) -> Row:
-    """The values of the lines of metrics, by the names that are printed; those that `values` lacks
-    are left out.
+    """The values of the lines of metrics, by the names that are printed.
+
+    Those that `values` lacks are left out.
     """
     row = {"query_id": values.get("query_id")}
     for line in lines:
@@ -405,8 +404,9 @@ def line(name: str, measure: str, *texts: str) -> Line:
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
-    """The gains of all labels as text; labels without a gain in the parameters, as in
-    ndcg.1=3,2=9, are their own gain.
+    """The gains of all labels as text.
+
+    Labels without a gain in the parameters, as in ndcg.1=3,2=9, are their own gain.
     """
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):

@@ -131,9 +131,7 @@ def evaluate(arguments: Namespace) -> Answer:
 
 
 def _refuse_ratios(arguments: Namespace, setup: Setup, metrics: Sequence[Request | Call]) -> None:
-    """Refuse metrics whose mean over queries, which a command would print, is none of their
-    estimates from clicks.
-    """
+    """Refuse metrics whose mean over queries is none of their estimates from clicks."""
     if setup.roles.propensity is not None and not arguments.per_query:
         averaged(metrics, "", setup)
 
@@ -163,8 +161,9 @@ def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl
 
 
 def in_trec(scores: pl.DataFrame, calls: Mapping[str, Call], *, queries: bool) -> Iterator[str]:
-    """The lines of trec_eval -q: measure, query and value; the queries sorted by name, then the
-    line for all.
+    """The lines of trec_eval -q: measure, query and value.
+
+    The queries are sorted by name; the line for all comes last.
     """
     sums = [name for name, call in calls.items() if call.metric.summary == "sum"]
     names = pl.col("query_id").cast(pl.String)
@@ -387,9 +386,7 @@ def first_run(arguments: Namespace) -> dict[str, Any]:
 
 
 def budgets_of(arguments: Namespace) -> dict[str, float]:
-    """The budgets by their metric, split at the last =, since the metric's options may contain
-    one.
-    """
+    """The budgets by their metric, whose options may contain an equals sign, too."""
     budgets: dict[str, float] = {}
     for text in [text for given in arguments.budgets for text in texts_of(given)]:
         metric, _, number = text.rpartition("=")
@@ -748,8 +745,9 @@ def _explained(table: pl.DataFrame, arguments: Namespace) -> Answer:
 
 
 def all_conventions(*, one_column: bool) -> pl.DataFrame:
-    """A row for each set of a tool's metrics that it counts alike; both kinds of settings may be in
-    one column, so that rows fit 80 letters.
+    """A row for each set of a tool's metrics that it counts alike.
+
+    Both kinds of settings may be in one column, so that rows fit 80 letters.
     """
     rows = []
     for tool, convention in CONVENTIONS.items():
@@ -790,9 +788,7 @@ def listed(settings: Mapping[str, object]) -> str:
 
 
 def of_run(arguments: Namespace, metrics: Sequence[str]) -> pl.DataFrame:
-    """A row per metric and tool that has it: the value it prints, and the choices that cause the
-    difference.
-    """
+    """A row per metric and tool that has it: the value it prints, and what makes the difference."""
     ranker, _ = reading.ranked(arguments, PolarsRanker.conventions, metrics[0])
     rows = in_memory(ranker._frame, ranker._setup, spelling=spelled)
     with Progress("evaluating"):

@@ -222,8 +222,9 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
 
 
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
-    """Draw the figure on Matplotlib axes, new ones by default; without a background, colours follow
-    the user's style.
+    """Draw the figure on Matplotlib axes, new ones by default.
+
+    Without a background, colours follow the user's style.
     """
     pyplot = load("matplotlib.pyplot", "plot")
     refuse_other_axes(pyplot, ax)
@@ -319,8 +320,9 @@ def _below(ax: Axes) -> Transform:
 
 
 def _room(figure: Figure, ax: Axes, is_new: bool, size: float) -> tuple[float, float]:
-    """The width for text above the axes and the height for text beside them, in multiples of a
-    font's size in points.
+    """The width for text above the axes and the height for text beside them, in letters.
+
+    A letter is as wide and as high as a font's size in points.
     """
     if not is_new:
         box = ax.get_window_extent()
@@ -335,8 +337,9 @@ def _room(figure: Figure, ax: Axes, is_new: bool, size: float) -> tuple[float, f
 
 
 def _fit(text: str, width: float) -> str:
-    """Wrap the text to `width` letters and escape it for Matplotlib line by line: an escape must
-    not be cut in two.
+    """Wrap the text to `width` letters and escape it for Matplotlib line by line.
+
+    An escape must not be cut in two.
     """
     lines = _wrapped(visible(text), width)
     return "\n".join(map(_without_formulas, lines))
@@ -441,8 +444,9 @@ def _lines(text: str, width: float) -> str | list[str] | None:
 
 
 def _legend_columns(figure: Figure, letter: float, width: float, mark: float) -> int:
-    """The number of legend columns that fit into a width, for the width of a letter and of a mark
-    with its gaps.
+    """The number of legend columns that fit into a width.
+
+    `letter` is the width of a letter, `mark` that of a mark with its gaps.
     """
     longest = max(map(len, figure.series), default=0)
     fitting = int(width / (longest * letter + mark))
@@ -450,8 +454,9 @@ def _legend_columns(figure: Figure, letter: float, width: float, mark: float) ->
 
 
 def _without_markup(text: str) -> str:
-    """Text that cannot open a tag in Altair's pages, which escape nothing: an invisible U+2060
-    follows such a ``<``.
+    """Text that cannot open a tag in Altair's pages, which escape nothing.
+
+    An invisible U+2060 follows each ``<`` that would.
     """
     return re.sub(r"<(?=[A-Za-z/!?])", "<\N{WORD JOINER}", visible(text))
 
@@ -471,8 +476,9 @@ def background_of(colour: str) -> str:
 
 
 def ink_on(background: str) -> str:
-    """The colour of text: black or white, whichever contrasts more. At least 4.58 : 1, whatever the
-    background.
+    """The colour of text.
+
+    It is black or white, whichever contrasts more: at least 4.58 : 1, whatever the background.
     """
     return max(INKS, key=lambda ink: contrast(ink, background))
 

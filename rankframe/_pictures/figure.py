@@ -1,5 +1,6 @@
-"""Plots as verbs that give figures: the options of every plot, the means that they show, axes and
-marks.
+"""Plots as verbs that give figures.
+
+Here are the options of every plot, the means that they show, axes and marks.
 """
 
 from __future__ import annotations
@@ -98,9 +99,7 @@ HELP = help_of(Shared)
 
 
 def plot(**declared: Any) -> Callable[[F], F]:
-    """Declare a function as a plot: a verb whose signature and help have the options that its
-    keywords unpack.
-    """
+    """Declare a function as a plot: a verb with the options that its keywords unpack."""
 
     def declare(function: F) -> F:
         given = group_of(function) or {}
@@ -147,8 +146,9 @@ class OfSeries:
 
 
 class Measured:
-    """The values of metrics by run, slice and query; their means and intervals are computed as
-    `summarize` does.
+    """The values of metrics by run, slice and query.
+
+    Their means and intervals are computed as `summarize` does.
 
     Attributes
     ----------
@@ -224,9 +224,7 @@ class Measured:
         return cls(table, runs, calls, by, resampling)
 
     def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:
-        """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind
-        `interval`, and `queries`.
-        """
+        """A row per key and metric: the mean `y`, its interval, and the number of queries."""
         if values is None:
             values = self.values
         rows = averages(values, self.key, self.calls, key, self.resampling)
@@ -271,8 +269,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind, a row each: `x`, `y`, `series`, and optionally `x2`, `y2`, `size` and
-    `label`.
+    """Marks of one kind, a row each: `x`, `y`, `series`; some have `x2`, `y2`, `size`, `label`.
 
     A mark without `series` has the colour of the text. The opacity of a bar grows with its `size`,
     from 0 to 1; its `label` is in its middle. The area of a point grows with its `size`. Altair
@@ -285,8 +282,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture before it is drawn; ``series`` differ in colour, in that of their place ``among``
-    all runs, if they are some.
+    """A picture before it is drawn.
+
+    ``series`` differ in colour, in that of their place ``among`` all runs, if they are some.
 
     Below the subtitle stands a ``note``, which a page with several pictures of the same runs says
     once.
@@ -333,8 +331,9 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
 
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
-    """A line of means over the band of their intervals; the band has a gap where a mean has none,
-    and a lone one is upright.
+    """A line of means over the band of their intervals.
+
+    The band has a gap where a mean has none, and a lone one is upright.
     """
     has_interval = pl.col("low").is_not_null()
     of_series = rows.filter(has_interval.any().over("series"))
@@ -369,8 +368,9 @@ def at_cutoffs(
     several: bool,
     note: str = "",
 ) -> Figure:
-    """A figure of means or values at each cutoff, from the metrics there; `together` names the axis
-    of several metrics.
+    """A figure of means or values at each cutoff, from the metrics there.
+
+    `together` names the axis of several metrics.
     """
     of_curves = (call for call, _ in calls.values())
     metrics = list(dict.fromkeys(of_curves))
@@ -393,8 +393,9 @@ def at_cutoffs(
 
 
 def placed(values: pl.Series) -> pl.DataFrame:
-    """The places of values on an axis, and their texts: numbers and times at their distances,
-    others one after another.
+    """The places of values on an axis, and their texts.
+
+    Numbers and times stand at their distances, others one after another.
     """
     values = values.drop_nulls().sort()
     if values.dtype.is_numeric() or values.dtype.is_temporal():

@@ -1,6 +1,4 @@
-"""The content of plots of the items that all users are shown, and of trade-offs between metrics of
-recommendations.
-"""
+"""The content of plots of items that all users are shown, and of trade-offs of metrics."""
 
 from __future__ import annotations
 
@@ -136,8 +134,9 @@ def exposure(
 
 
 def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
-    """The corners of the curve of a run, thinned to `POINTS`; items that are never shown count with
-    exposure 0.
+    """The corners of the curve of a run, thinned to `POINTS`.
+
+    Items that are never shown count with exposure 0.
     """
     rising = exposed.rename("").sort()
     if size > len(exposed):

@@ -1,5 +1,6 @@
-"""The content of each plot, for any drawing library: a title, two axes and a few thousand marks at
-most.
+"""The content of each plot, for any drawing library.
+
+It is a title, two axes and a few thousand marks at most.
 """
 
 from __future__ import annotations
@@ -579,8 +580,9 @@ def _means_of_groups(measured: Measured, values: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class JudgedDocuments:
-    """The number of judged documents of each query of a part; `query` also names the run if a
-    column does.
+    """The number of judged documents of each query of a part.
+
+    `query` also names the run if a column does.
     """
 
     query: tuple[str, ...]
@@ -675,8 +677,9 @@ def _mean_contributions(parts: pl.DataFrame, names: Sequence[str]) -> pl.DataFra
 
 @dataclass(frozen=True)
 class Contributions:
-    """The contributions of runs to the first fused ranks of a part: a row per rank and run, with
-    its sum over the queries.
+    """The contributions of runs to the first fused ranks of a part.
+
+    There is a row per rank and run, with its sum over the queries.
 
     The first row of a rank has the number of the part's queries that have one, the others 0; each
     has one document there.
@@ -763,9 +766,7 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
 
 
 def middles(name: str, spots: pl.DataFrame) -> pl.Expr:
-    """Values rounded to the middles of `CELLS` equal cells, unless there are as few distinct
-    values.
-    """
+    """Values rounded to the middles of `CELLS` equal cells, if there are more distinct values."""
     if spots[name].n_unique() <= CELLS:
         return pl.col(name)
     low = float(spots[name].min())  # type: ignore[arg-type]

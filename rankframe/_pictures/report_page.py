@@ -73,8 +73,9 @@ TOO_FEW = "too few"
 
 
 class RowOfRuns(NamedTuple):
-    """A row of a table of runs: a metric or a slice, its summary per run, and the differences from
-    the first run.
+    """A row of a table of runs.
+
+    It has a metric or a slice, its summary per run, and the differences from the first run.
     """
 
     name: Cell
@@ -96,8 +97,9 @@ class RowOfRuns(NamedTuple):
         return replace(cell, best=direction(row) != 0)
 
     def queries(self, few: int) -> Cell:
-        """The number of queries behind the means, a range where runs differ; below it a mark if
-        they are too few.
+        """The number of queries behind the means, a range where runs differ.
+
+        Below it stands a mark if they are too few.
         """
         counts = sorted({row["n_queries"] for row in self.means.values()})
         fewest = counts[0]
@@ -314,8 +316,9 @@ def refuse_no_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot: title, subtitle, name, colour and dashes of each series, and the drawing; without one
-    the subtitle tells why.
+    """A plot as a page shows it; without a drawing the subtitle tells why.
+
+    Its legend has the name, the colour and the dashes of each series.
     """
 
     title: str
@@ -467,8 +470,9 @@ class ReportPage:
         return side_by_side("metric", lines, runs)
 
     def by_slice(self, runs: Sequence[str], by: str) -> tuple[str, list[Section]]:
-        """The means of each slice and the differences from the first run, the largest slices first;
-        and the caption.
+        """The means of each slice and the differences from the first run, the largest slices first.
+
+        The caption comes before them.
         """
         name = pl.col(by).cast(pl.String).fill_null("null").alias(SLICE)
         means = self.means(self.calls, (by,), **self.draws).with_columns(name)
@@ -500,8 +504,9 @@ class ReportPage:
         return f"{caption}{bold_of(pairs)}", sections
 
     def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Section]:
-        """The sentences, the ranking of many runs; the tests of all pairs, beside the differences
-        of the queries.
+        """The sentences, the ranking of many runs.
+
+        The section has the tests of all pairs, beside the differences of the queries.
         """
         rows = records(pairs.table)
         answers = pairs.sentences(IN_HTML)
@@ -540,8 +545,9 @@ class ReportPage:
         return picture(plot.__name__, plot, self.table, *args, **options, **self.named)
 
     def pictures(self) -> list[Picture]:
-        """The plots of the whole table; those of the items that all users are shown, if the roles
-        for them are given.
+        """The plots of the whole table.
+
+        Those of the items that all users are shown follow if the roles for them are given.
         """
         first = self.first
         if not self.ranked:
@@ -581,8 +587,9 @@ class ReportPage:
         return pictures
 
     def findings(self) -> tuple[str, Grid]:
-        """What the check found, in a sentence; and a row per kind, errors first, with its runs
-        unless all runs have it.
+        """What the check found, in a sentence.
+
+        A row per kind follows, errors first, with its runs unless all runs have it.
         """
         if not self.ranked:
             nothing = Grid((), (), [])

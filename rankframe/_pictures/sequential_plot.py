@@ -121,8 +121,9 @@ def sequential(
 def _rows_of_looks(
     d: Floats, looks: Sequence[int], names: Sequence[str], low: Floats, high: Floats, ci: float
 ) -> pl.DataFrame:
-    """The means of differences at each look, with their confidence sequence; for one run also the
-    interval of a single look, the mean -+ z * s / sqrt(n).
+    """The means of differences at each look, with their confidence sequence.
+
+    One run also has the interval of a single look, the mean -+ z * s / sqrt(n).
     """
     last = np.array(looks, dtype=int) - 1
     x = np.nan_to_num(d)

@@ -31,9 +31,7 @@ TO_FIND = "#to_find"
 
 @dataclass(frozen=True)
 class Query:
-    """A query, its value of the metric, its number of relevant documents, and the table of its
-    documents, or of its rows.
-    """
+    """A query: its value of the metric, how many documents are relevant, and these or its rows."""
 
     name: str
     value: float
@@ -53,9 +51,7 @@ def shown(value: object) -> Cell:
 
 @dataclass(frozen=True)
 class WithLabels:
-    """A function of a part of a table, whose labels are all null if it has none and no metric reads
-    them.
-    """
+    """A function of a part of a table, which has labels: all null where it has none."""
 
     work: OfPart
     calls: Sequence[Call]
@@ -88,8 +84,9 @@ class LabelledParts:
 
 
 def labelled(table: Table[Any], calls: Sequence[Call]) -> Table[pl.DataFrame]:
-    """The table, with labels that are all null if it has none and no metric reads them; results are
-    Polars frames.
+    """The table, with labels that are all null if it has none and no metric reads them.
+
+    Results are Polars frames.
     """
     rows = with_labels(table.rows, table.setup, calls)
     parts = None if table.parts is None else LabelledParts(table.parts, calls)
@@ -104,9 +101,7 @@ def has_rankings(frame: pl.DataFrame, setup: Setup, runs: Runs) -> bool:
 def values_of_runs(
     table: Table[Any], runs: Runs, calls: Sequence[Call], by: tuple[str, ...] = (), **options: Any
 ) -> tuple[Summary, pl.DataFrame]:
-    """The summary of every run, and the values of its queries, a row per run and query in the order
-    of the table.
-    """
+    """The summary of every run, and the values of its queries in the order of the table."""
     summary = Summary.of(table.setup, None, *calls, runs=runs, by=by, **options)
     per_query = table.by_parts(OfSeries(summary))
     return summary, in_order(per_query, table, runs)
@@ -156,8 +151,9 @@ class WorstQueries:
         return self.runs.queries(self.table.setup).roles.query
 
     def worst(self, most: int) -> tuple[int, list[tuple[str, list[Query]]]]:
-        """How many queries are left out as nothing is relevant; and so many queries of each run,
-        the worst first.
+        """How many queries are left out as nothing is relevant.
+
+        With it come so many queries of each run, the worst first.
         """
         call = self.call
         runs = self.runs
@@ -193,8 +189,9 @@ class WorstQueries:
         return [self._query(values, documents, setup) for values in of_run.iter_rows(named=True)]
 
     def _documents(self, table: Table[Any], run: str, queries: pl.DataFrame) -> pl.DataFrame:
-        """The documents of the queries in a run, with the contribution of each if the metric is a
-        sum over documents.
+        """The documents of the queries in a run.
+
+        Each has its contribution if the metric is a sum over documents.
         """
         frame = table.rows
         setup = table.setup

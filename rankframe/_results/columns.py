@@ -1,6 +1,4 @@
-"""The columns of results: each has one type, one head and one way to show a cell, whichever verb
-has it.
-"""
+"""The columns of results: each has one type, one head and one way to show a cell."""
 
 from __future__ import annotations
 

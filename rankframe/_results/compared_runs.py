@@ -1,6 +1,4 @@
-"""Compared runs as grids: a row per pair of runs; a row per run, with letters for the runs that it
-is better than; the ranking.
-"""
+"""Compared runs as grids: a row per pair of runs, a row per run, and the ranking."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ def of_pairs(
     most: int | None = MOST_ROWS,
     notes: Sequence[str] = (),
 ) -> Grid:
-    """The figures of a comparison: means, difference, interval, p, and on how many queries a run is
-    better.
-    """
+    """The figures of a comparison: a row for each pair of runs."""
     by_chance = gives_chances(settings)
     is_corrected = correction_of(settings, len(rows)) is not None
     body = []
@@ -99,8 +95,9 @@ def pairs_shown(
     most: int | None,
     notes: Sequence[str] = (),
 ) -> tuple[list[str], Grid]:
-    """A row per pair of runs; in a terminal letters replace names that make it too wide, with a
-    line for each letter.
+    """A row per pair of runs.
+
+    In a terminal letters replace names that make it too wide, with a line for each letter.
     """
     grid = of_pairs(rows, settings, most, notes)
     wide = width(grid) if how == "text" else 0
@@ -119,9 +116,7 @@ def pairs_shown(
 
 @dataclass(frozen=True)
 class MeansOfRuns:
-    """The mean of each run by slice and metric, and the runs that it is significantly better
-    than.
-    """
+    """The mean of each run, and the runs that it is better than, by slice and metric."""
 
     rows: Sequence[Record]
     settings: Mapping[str, Any]
@@ -158,8 +153,9 @@ class MeansOfRuns:
         return list(dict.fromkeys(slices))
 
     def by_run(self, digits: int) -> Grid:
-        """A row per slice and run: its mean of each metric with the letters of the runs that it is
-        better than, the best bold.
+        """A row per slice and run: its mean of each metric, the best bold.
+
+        Letters name the runs that it is better than.
         """
         runs = list(self.settings["runs"])
         metrics = list(self.settings["metrics"])
@@ -191,8 +187,9 @@ class MeansOfRuns:
         return cells
 
     def ranking(self) -> Grid:
-        """The runs of each slice by their mean of the first metric, each with the number of runs
-        that it is better than.
+        """The runs of each slice by their mean of the first metric.
+
+        Each has the number of runs that it is better than.
         """
         metrics = list(self.settings["metrics"])
         rows = []

@@ -65,8 +65,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows of cells under the names of columns: words, then figures, which end at the right, then
-    words again.
+    """Rows of cells under the names of columns.
+
+    Words come first, then figures, which end at the right, then words again.
 
     The notes come below.
     """
@@ -142,8 +143,9 @@ def plain(value: Any) -> Any:
 
 
 def is_setting(value: object) -> bool:
-    """Whether an argument is written down with a result: a number, a text or several, and no
-    table.
+    """Whether an argument is written down with a result.
+
+    It is a number, a text or several, and no table.
     """
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and is_setting(x) for key, x in value.items())
@@ -163,8 +165,9 @@ def in_words(metric: str) -> str:
 
 
 def _calls(metric: str) -> Sequence[Call]:
-    """The call that a text names; none of an expression, or of a user's metric that was
-    unregistered in the meantime.
+    """The call that a text names.
+
+    There is none of an expression, or of a user's metric that was unregistered in the meantime.
     """
     try:
         return parse(metric)[:1]
@@ -208,8 +211,9 @@ def estimated(row: Record, name: str) -> Cell:
 
 
 def p_cell(row: Record, corrected: bool = False) -> str:
-    """The p-value; of one that is `corrected`, the plain one, with which the interval agrees, and
-    the adjusted one.
+    """The p-value.
+
+    One that is `corrected` stands after the plain one, with which the interval agrees.
     """
     if row["p_adjusted"] is None:
         return ""
@@ -230,9 +234,7 @@ def with_intervals(ci: float | None, how: str) -> str:
 
 
 def left_out(result: Any, rows: Sequence[Record], most: int | None) -> list[str]:
-    """A line on the rows that are not shown, and one with the code that collects the tables of a
-    LazyFrame's result.
-    """
+    """A line on the rows that are not shown, and one on collecting a LazyFrame's tables."""
     first, *others = (f".{name}" for name in result.tables)
     lines = []
     if most is not None and len(rows) > most:

@@ -1,5 +1,6 @@
-"""Grids as plain text, Markdown, LaTeX, HTML and great_tables' HTML; every text of the user's is
-escaped.
+"""Grids as plain text, Markdown, LaTeX, HTML and great_tables' HTML.
+
+Every text of the user's is escaped.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ def markdown(grid: Grid) -> str:
 
 
 def text(grid: Grid) -> str:
-    """Plain text for a terminal: aligned columns, and the notes below, in lines of `WIDTH`
-    letters.
+    """Plain text for a terminal.
+
+    Columns are aligned; the notes stand below, in lines of `WIDTH` letters.
     """
     rows = [[visible(name) for name in grid.head]]
     rows += [[visible(cell.line) for cell in row] for row in grid.rows]

@@ -71,8 +71,9 @@ class Result(ABC, Generic[R_co]):
         return render(self, "html", MOST_ROWS)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The main table as an Arrow stream, which Polars, pandas, DuckDB and PyArrow read; a
-        LazyFrame is collected.
+        """The main table as an Arrow stream, which Polars, pandas, DuckDB and PyArrow read.
+
+        A LazyFrame is collected.
         """
         main: Any = next(iter(self.tables.values()))
         if hasattr(main, "collect"):

@@ -1,5 +1,6 @@
-"""The result of a comparison, or a gap, in one sentence of plain text; names of runs and slices are
-not escaped.
+"""The result of a comparison, or a gap, in one sentence of plain text.
+
+Names of runs and slices are not escaped.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ IN_HTML: Quotes = ("“", "”")
 def sentence(
     row: Record, settings: Mapping[str, Any], comparisons: int = 1, quotes: Quotes = IN_TEXT
 ) -> str:
-    """The sentence of one row of a comparison's table: which run is better, by how much, and how
-    sure that is.
+    """The sentence of one row of a comparison's table.
+
+    It says which run is better, by how much, and how sure that is.
 
     `comparisons` is the number of rows of the table. The difference and its interval are those of
     the winner; without a significant difference, those of the run less the baseline.
@@ -86,9 +88,7 @@ def sentence(
 
 
 def _figures_of_difference(row: Record, is_adjusted: bool, is_better: bool) -> str:
-    """The difference and its interval as those of the winner, the p-value, and on how many queries
-    it wins.
-    """
+    """The difference of the winner, with interval and p, and on how many queries it wins."""
     difference = row["difference"]
     low = row["ci_low"]
     high = row["ci_high"]
@@ -129,8 +129,9 @@ def headlines(
 def chances_of(
     rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes = IN_TEXT
 ) -> list[str]:
-    """How probable it is that a run is better than the baseline, equivalent and worse: a sentence
-    for each of the first rows.
+    """How probable it is that a run is better than the baseline, equivalent and worse.
+
+    There is a sentence for each of the first rows.
     """
     sentences = []
     for row in rows[:OF_SEVERAL]:
@@ -147,8 +148,9 @@ def chances_of(
 
 
 def chance(p: float) -> str:
-    """A probability as people read it; one near 0 or 1 is not called so, as resamples do not show
-    it.
+    """A probability as people read it.
+
+    One near 0 or 1 is not called so, as resamples do not show it.
     """
     if p < 0.01:
         return "< 0.01"
@@ -184,9 +186,7 @@ def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes
 
 
 def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> str:
-    """The run with the best mean of a metric in a slice, and how many of the others it is
-    significantly better than.
-    """
+    """The run with the best mean of a metric, and how many others it is better than."""
     means = {}
     for row in rows:
         for name, mean in (("baseline", row["baseline_mean"]), ("run", row["mean"])):
@@ -242,8 +242,7 @@ def _by(rows: Sequence[Record], *names: str) -> list[list[Record]]:
 
 
 def direction(row: Record) -> int:
-    """1 if the run is significantly better than the baseline, -1 if it is significantly worse,
-    otherwise 0.
+    """1 if a run is significantly better than the baseline, -1 if it is worse, otherwise 0.
 
     Significant is a difference with a small corrected p-value whose interval, at its own
     confidence, leaves out 0.
@@ -259,9 +258,7 @@ def direction(row: Record) -> int:
 
 
 def metric_of(row: Record, settings: Mapping[str, Any]) -> str:
-    """The metric of a row, with its slice, and with a word on metrics whose lower values are
-    better.
-    """
+    """The metric of a row, with its slice, and a word on it if its lower values are better."""
     details = [f"{name} {name_of(row[name])}" for name in settings["by"]]
     if not higher_is_better(row["metric"]):
         details.insert(0, "lower is better")
@@ -270,8 +267,9 @@ def metric_of(row: Record, settings: Mapping[str, Any]) -> str:
 
 
 def p_of(p: float, adjusted: bool) -> str:
-    """The corrected p-value; called adjusted where it is one of several that were corrected
-    together.
+    """The corrected p-value.
+
+    It is called adjusted where it is one of several that were corrected together.
     """
     name = "adjusted p" if adjusted else "p"
     value = p_value(p)
@@ -279,8 +277,9 @@ def p_of(p: float, adjusted: bool) -> str:
 
 
 def p_beside(row: Record, adjusted: bool) -> str:
-    """The corrected p-value, and beside it the plain one, with which the interval agrees, where it
-    reads otherwise.
+    """The corrected p-value, and beside it the plain one where it reads otherwise.
+
+    The interval agrees with the plain one.
     """
     corrected = row["p_adjusted"]
     plain = row.get("p_value", corrected)
@@ -307,8 +306,9 @@ def corrects_itself(settings: Mapping[str, Any]) -> bool:
 
 
 def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
-    """The correction of a comparison's p-values and the family that it is for; None where nothing
-    is corrected.
+    """The correction of a comparison's p-values and the family that it is for.
+
+    There is none where nothing is corrected.
     """
     correction = settings["correction"]
     metrics = len(settings["metrics"])
@@ -358,8 +358,9 @@ def group_sentence(row: Record, settings: Mapping[str, Any]) -> str:
 
 
 def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
-    """The sentence of one metric's gap between groups: the best and the worst group, and how sure
-    the gap is.
+    """The sentence of one metric's gap between groups.
+
+    It names the best and the worst group, and how sure the gap is.
     """
     metric = in_words(row["metric"])
     of_groups = " and ".join(settings["by"])
