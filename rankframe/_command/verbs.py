@@ -118,11 +118,7 @@ def evaluate(arguments: Namespace) -> Answer:
         scores = scores.select(RUN, "query_id", by, pl.exclude(RUN, "query_id", by))
     if arguments.per_query:
         return scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)
-    of_runs = []
-    for (run,), part in scores.partition_by(RUN, maintain_order=True, as_dict=True).items():
-        names = [pl.lit(run).alias(name) for name in key]
-        of_runs.append(means(part, calls, by).select(*names, pl.all()))
-    rows = pl.concat(of_runs)
+    rows = means_of_runs(scores, calls, key, by)
     if not key or by is not None or arguments.format not in FOR_PEOPLE:
         return rows
     n_queries = queries_of(rows.select(n_queries="queries").to_dicts())
@@ -146,6 +142,17 @@ def _numbers(
         if call.metric.dtype == pl.Float64:
             numbers[name] = how(Mean.of(call), pl.col(name))
     return numbers
+
+
+def means_of_runs(
+    scores: pl.DataFrame, calls: Mapping[str, Call], key: Sequence[str], by: str | None
+) -> pl.DataFrame:
+    """The means of each run, with its name in the columns of the key."""
+    parts = []
+    for (run,), of_run in scores.partition_by(RUN, maintain_order=True, as_dict=True).items():
+        names = [pl.lit(run).alias(name) for name in key]
+        parts.append(means(of_run, calls, by).select(*names, pl.all()))
+    return pl.concat(parts)
 
 
 def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl.DataFrame:

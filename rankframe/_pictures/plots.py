@@ -653,7 +653,7 @@ def contributions(
         title_of_y = "fused rank"
         subject = "Mean contribution to the fused score at each rank"
     labels = rows.select(place, label.alias("label"))
-    ticks = tuple(sorted({*labels.iter_rows()}))
+    ticks = tuple(sorted(dict(labels.iter_rows()).items()))
     last = -ticks[0][0] if ticks else 1.0
     limits = (-last - 0.6, -0.4)
     y = Axis(title_of_y, grid=False, ticks=ticks, limits=limits)
