@@ -188,16 +188,13 @@ def record(metric: Metric) -> dict[str, str]:
     for name, given in metric.spellings.items():
         others.append(f"{name} ({options_of(given)})" if given else name)
     defaults = {name: parameter.default for name, parameter in metric.parameters.items()}
-    return {
-        "metric": metric.name,
-        "other names": ", ".join(others),
-        "what it is": in_words(first),
-        "more": in_words(prose),
-        "options": options_of(defaults),
-        "value": in_words(parts.get("Returns", "")) or " ".join(ends),
-        "reads": ", ".join(f"--{name}" for name in metric.needs),
-        "source": in_words(parts.get("References", "")),
-    }
+    texts = {"metric": metric.name, "other names": ", ".join(others)}
+    texts |= {"what it is": in_words(first), "more": in_words(prose)}
+    texts["options"] = options_of(defaults)
+    texts["value"] = in_words(parts.get("Returns", "")) or " ".join(ends)
+    texts["reads"] = ", ".join(f"--{name}" for name in metric.needs)
+    texts["source"] = in_words(parts.get("References", ""))
+    return texts
 
 
 def options_of(values: Mapping[str, object]) -> str:
