@@ -1,4 +1,4 @@
-"""The command line, ``rankframe`` or ``python -m rankframe``: a declaration per command, families of commands in a module.
+"""The command line, ``rankframe`` or ``python -m rankframe``: commands in modules.
 
 It uses argparse, since Typer or Click would be a fifth package that everyone installs.
 """
@@ -21,7 +21,7 @@ from .._results.markup import visible
 from ..errors import RankframeError
 from . import about, preferences, trec_eval, verbs
 from .command import Command, Outcome, Parser, epilog
-from .output import in_options, prepare, text_of, warnings_as_notes, write
+from .output import Answer, in_options, in_table, prepare, text_of, warnings_as_notes, write
 from .reading import naming_file, with_baseline, with_names
 
 MODULES = (verbs, preferences, about, trec_eval)
@@ -37,25 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stderr is None:  # closed, as by 2>&-; its messages must not go elsewhere
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the end
     try:
-        words = sys.argv[1:] if argv is None else list(argv)
-        if words[:1] == ["help"]:
-            words = [*words[1:2], "--help"]
-        arguments, others = parser(words).parse_known_args(words)
-        if others:
-            arguments.parser.refuse(others[0])
-        prepare(arguments)
-        arguments = with_baseline(with_names(arguments))
-        with warnings_as_notes(), naming_file(arguments):
-            answer = arguments.command(arguments)
-        if answer.result is not None and arguments.target is not None:
-            write(arguments.target, answer.result, arguments.format)
-        elif answer.result is not None:
-            if sys.stdout is None:
-                raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
-            if isinstance(sys.stdout, TextIOWrapper):
-                sys.stdout.reconfigure(encoding="utf-8")  # as in files, whatever the locale
-            print(text_of(answer.result, vars(arguments).get("format", "table")))
-            sys.stdout.flush()
+        return run(sys.argv[1:] if argv is None else list(argv))
     except BrokenPipeError:
         # Python flushes the buffer at exit, which must not fail again.
         if sys.stdout is not None:
@@ -66,7 +48,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (RankframeError, pl.exceptions.PolarsError, OSError, UnicodeEncodeError) as error:
         print(f"rankframe: error: {visible(in_one_line(error))}", file=sys.stderr)
         return 2
-    return int(answer.code)
+
+
+def run(words: list[str]) -> int:
+    """Run a command, and print or write its answer."""
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    arguments, others = parser(words).parse_known_args(words)
+    if others:
+        arguments.parser.refuse(others[0])
+    prepare(arguments)
+    arguments = with_baseline(with_names(arguments))
+    with warnings_as_notes(), naming_file(arguments):
+        answer = arguments.command(arguments)
+    code = 0
+    if isinstance(answer, Outcome):
+        answer, code = answer
+    if not isinstance(answer, str | None):
+        answer = in_table(answer)
+    if answer is not None and arguments.target is not None:
+        write(arguments.target, answer, arguments.format)
+    elif answer is not None:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # as in files, whatever the locale
+        print(text_of(answer, vars(arguments).get("format", "table")))
+        sys.stdout.flush()
+    return code
 
 
 def in_one_line(error: Exception) -> str:
@@ -74,9 +83,8 @@ def in_one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'standard output'}: {error.strerror}"
     if isinstance(error, UnicodeEncodeError):  # bytes of an argument, such as a column's name
-        return (
-            f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
-        )
+        wrong = error.object[error.start : error.end]
+        return f"{wrong!r} in an argument is no UTF-8 text; convert it"
     if isinstance(error, pl.exceptions.PolarsError):  # the further lines are for programmers
         return str(error).partition("\n")[0]
     return in_options(error.parts if isinstance(error, RankframeError) else str(error))
@@ -90,19 +98,24 @@ HELP_COLUMN = 16
 """Where the help of a command begins; a longer name stands in a line of its own."""
 
 
-def start(arguments: argparse.Namespace) -> Outcome:
+def start(arguments: argparse.Namespace) -> Answer:
     """Show the commands to begin with."""
-    lines = [line for command in FIRST for line in (command.examples[0], f"    {command.help}", "")]
+    lines = []
+    for command in FIRST:
+        lines += [command.examples[0], f"    {command.help}", ""]
     more = "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."
-    return Outcome("\n".join([*lines, more]))
+    return "\n".join([*lines, more])
 
 
 def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
-    """The parser of all commands, with their help; those that are none of `words`, if these are given, without their options."""
+    """The parser of all commands, with their help; of commands that are not in `words` only that.
+
+    The options of those are not read, and take longest; without `words` all have theirs.
+    """
+    about = "Ranking metrics of a table, or of runs and their judgments."
     top = Parser(
         prog="rankframe",
-        description="Ranking metrics of a table, or of runs and their judgments.\n'rankframe COMMAND "
-        "--help' tells more.",
+        description=f"{about}\n'rankframe COMMAND --help' tells more.",
         epilog=epilog([command.examples[0] for command in COMMANDS]),
         formatter_class=partial(
             argparse.RawDescriptionHelpFormatter, max_help_position=HELP_COLUMN
@@ -112,5 +125,6 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
-        command.add_to(commands, with_options=words is None or command.name in words)
+        is_asked = words is None or command.name in words
+        command.add_to(commands, with_options=is_asked)
     return top

@@ -1,4 +1,7 @@
-"""Output: the formats of tables, tables as text, messages as at a prompt, and files, which are written completely or not at all."""
+"""The output of commands: tables as text, messages as at a prompt, and files.
+
+Files are written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import sys
 import textwrap
 import warnings
 from argparse import Namespace
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +20,7 @@ from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -49,18 +52,20 @@ FORMATS = (
 """The formats of a table."""
 
 FOR_PEOPLE = ("table", "markdown", "latex", "html")
-"""The formats for people: numbers are rounded; sentences are printed above the table, and notes below it."""
+"""The formats for people: numbers are rounded; sentences are printed above the table, and notes
+below it."""
 
 WIDTH = 100
 """The letters in a line of a table whose texts are wrapped, where no terminal has a width."""
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-"""The characters that begin a formula in a spreadsheet: four signs, their wide forms, and characters that hide them."""
+"""The characters that begin a formula in a spreadsheet: four signs, their wide forms, and
+characters that hide them."""
 
 
-def refuse(*wrong: tuple[object, str]) -> None:
-    """Refuse options that do not go together, with the sentence of the first pair that is true."""
-    for sentence in (sentence for applies, sentence in wrong if applies):
+def refuse(applies: object, sentence: str) -> None:
+    """Refuse options that do not go together, with a sentence."""
+    if applies:
         raise InvalidOption(sentence)
 
 
@@ -101,7 +106,8 @@ class OutputTable:
     sentences
         The answer that the table gives, in lines above it in the formats for people.
     wraps
-        The columns of prose, which a terminal shows in lines that fit its width, as it does the notes.
+        The columns of prose, which a terminal shows in lines that fit its width, as it does the
+        notes.
     grid
         The cells as people read them, if they are not those of the frame.
     result
@@ -116,11 +122,26 @@ class OutputTable:
     result: Result[Any] | None = None
 
 
+Answer: TypeAlias = str | pl.DataFrame | Result[Any] | OutputTable | None
+"""What a command prints or writes: a text, a table, a result with its sentences, or nothing."""
+
+
+def in_table(answer: pl.DataFrame | Result[Any] | OutputTable) -> OutputTable:
+    """A table to print, also of a result: its main one."""
+    if isinstance(answer, Result):
+        main = next(iter(answer.tables.values()))
+        return OutputTable(main, result=answer)
+    return OutputTable(answer) if isinstance(answer, pl.DataFrame) else answer
+
+
 def formatted(table: OutputTable, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
-    shown = (_for_people if format in FOR_PEOPLE else _for_programs)(table, format)
+    show = _for_people if format in FOR_PEOPLE else _for_programs
+    text = show(table, format)
+    if format != "html":
+        return text
     # a fragment of HTML has no encoding
-    return shown.encode("ascii", "xmlcharrefreplace").decode() if format == "html" else shown
+    return text.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def _for_people(table: OutputTable, format: str) -> str:
@@ -130,18 +151,15 @@ def _for_people(table: OutputTable, format: str) -> str:
         return render(table.result, how)
     grid = _grid(table, none="null" if how == "text" else "")
     if how == "latex":
-        return latex(
-            replace(grid, notes=(*(f"{visible(line)}." for line in table.sentences), *grid.notes))
-        )
+        sentences = [f"{visible(line)}." for line in table.sentences]
+        return latex(replace(grid, notes=(*sentences, *grid.notes)))
     if how != "text" or table.grid is not None:
         return written([table.sentences, grid], how)
     notes = list(grid.notes)
     if table.wraps:
         width = get_terminal_size((WIDTH, 0)).columns
-        grid, notes = (
-            _wrapped(grid, table.wraps, width),
-            [x for note in notes for x in broken(note, width)],
-        )
+        grid = _wrapped(grid, table.wraps, width)
+        notes = [line for note in notes for line in broken(note, width)]
     return written([table.sentences, replace(grid, notes=()), notes], how)
 
 
@@ -149,55 +167,58 @@ def _grid(table: OutputTable, none: str) -> Grid:
     """The table as a grid of cells, with columns of numbers aligned right."""
     if table.grid is not None:
         return table.grid
-    rows = [
-        tuple(Cell(none if x is None else _cell(x)) for x in row) for row in table.frame.iter_rows()
-    ]
+
+    def cell(value: object) -> Cell:
+        return Cell(none if value is None else _text(value))
+
+    rows = [tuple(map(cell, row)) for row in table.frame.iter_rows()]
     names = tuple(map(visible, table.frame.columns))
-    return Grid(
-        names,
-        (),
-        rows,
-        [*map(visible, table.notes)],
-        ends=tuple(x.is_numeric() for x in table.frame.dtypes),
-    )
+    ends = tuple(dtype.is_numeric() for dtype in table.frame.dtypes)
+    return Grid(names, (), rows, [*map(visible, table.notes)], ends=ends)
 
 
-def _cell(value: object) -> str:
+def _text(value: object) -> str:
     return f"{value:.4f}" if isinstance(value, float) else visible(str(value))
 
 
 def _wrapped(grid: Grid, wraps: Collection[str], width: int) -> Grid:
-    """The grid with the cells of the columns `wraps` broken at blanks into further rows, until its lines fit the width."""
-    columns = [*zip(grid.head, *([cell.line for cell in row] for row in grid.rows), strict=True)]
-    wide = [max(map(len, column)) for column in columns]
-    prose = [(i, column) for i, column in enumerate(columns) if column[0] in wraps]
-    longest = {i: max(len(word) for text in column for word in text.split()) for i, column in prose}
-    while sum(wide) + 2 * len(wide) - 2 > width and (
-        wider := [i for i in longest if wide[i] > longest[i]]
-    ):
-        wide[max(wider, key=wide.__getitem__)] -= 1
+    """The grid with the columns `wraps` broken at blanks into further rows, until lines fit."""
+    texts = [grid.head, *([cell.line for cell in row] for row in grid.rows)]
+    columns = [*zip(*texts, strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    longest_word = {}
+    for i, column in enumerate(columns):
+        if grid.head[i] in wraps:
+            longest_word[i] = max(len(word) for text in column for word in text.split())
+    gaps = 2 * len(widths) - 2
+    while sum(widths) + gaps > width:
+        wider = [i for i, least in longest_word.items() if widths[i] > least]
+        if not wider:
+            break
+        widths[max(wider, key=widths.__getitem__)] -= 1
     rows = []
     for row in grid.rows:
-        cells = enumerate(zip(row, wide, strict=True))
-        lines = [
-            broken(cell.line, room) if i in longest else [cell.line] for i, (cell, room) in cells
-        ]
-        rows += [tuple(map(Cell, line)) for line in zip_longest(*lines, fillvalue="")]
+        cells = [[cell.line] for cell in row]
+        for i in longest_word:
+            cells[i] = broken(row[i].line, widths[i])
+        rows += [tuple(map(Cell, line)) for line in zip_longest(*cells, fillvalue="")]
     return replace(grid, rows=tuple(rows))
 
 
 def _for_programs(table: OutputTable, format: str) -> str:
     frame = table.frame
     if format in ("json", "ndjson"):
-        written = frame.write_json() if format == "json" else frame.write_ndjson()
-        return "\n".join(CONTROL.sub(_code, line) for line in written.split("\n"))
-    safe = format == "safe-csv"
+        lines = frame.write_json() if format == "json" else frame.write_ndjson()
+        return "\n".join(CONTROL.sub(_code, line) for line in lines.split("\n"))
+    is_safe = format == "safe-csv"
 
     def shown(text: str) -> str:
-        return visible(f"'{text}" if safe and FORMULA.match(text) else text)
+        return visible(f"'{text}" if is_safe and FORMULA.match(text) else text)
 
-    texts, separator = rewritten(frame, shown).rename(shown), "\t" if format == "tsv" else ","
-    return texts.write_csv(separator=separator, quote_style="non_numeric" if safe else "necessary")
+    separator = "\t" if format == "tsv" else ","
+    quotes: Any = "non_numeric" if is_safe else "necessary"
+    texts = rewritten(frame, shown).rename(shown)
+    return texts.write_csv(separator=separator, quote_style=quotes)
 
 
 def _code(found: re.Match[str]) -> str:
@@ -227,10 +248,10 @@ def spelled(advice: Advice | Code) -> str:
     words = [METHODS[advice.method]] if advice.method in METHODS else []
     for name, value in advice.options.items():
         words.append(f"--{name.replace('_', '-')}")
-        if value is not True:  # a Python variable with a table becomes a file name
-            words.append(
-                f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value)
-            )
+        if name in TABLES and isinstance(value, Verbatim):
+            words.append(f"{value}.csv")  # a Python variable with a table becomes a file name
+        elif value is not True:
+            words.append(_value(value))
     return " ".join(words)
 
 
@@ -239,83 +260,90 @@ def _value(value: object) -> str:
         return "COLUMN"
     if isinstance(value, (list, tuple)):
         return ",".join(map(_value, value))
+    text = shown(value)
     if isinstance(value, str) and not isinstance(value, Verbatim):
-        return shlex.quote(value if shown(value) == repr(value) else shown(value))
-    return shown(value)
+        return shlex.quote(value if text == repr(value) else text)
+    return text
 
 
 # files and standard output
 
 ENDINGS = {
-    **SUFFIXES, ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html", ".txt": "table",
+    **SUFFIXES, ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html",
+    ".htm": "html", ".txt": "table",
 }  # fmt: skip
-"""The formats of tables, by the endings of files: those that commands read, and those for people."""
+"""The formats of tables, by the endings of files that commands read, and of those for people."""
 
 PICTURE = "picture"
 """The format of a file with the ending of a picture."""
 
 
 def prepare(arguments: Namespace) -> None:
-    """Set the format and the target of a command, before it runs; refuse to write over a file that it reads."""
-    arguments.target, output = None, getattr(arguments, "output", None)
-    for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
-        same = (
-            output
-            and path
-            and os.path.isfile(output)
-            and os.path.isfile(path)
-            and os.path.samefile(output, path)
-        )
-        refuse((same, f"-o {output}: the command reads this file; write another one"))
+    """Set the format and the target of a command, before it runs.
+
+    Refuse to write over a file that it reads.
+    """
+    arguments.target = None
+    output = getattr(arguments, "output", None)
+    if output is not None:
+        for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
+            same = f"-o {output}: the command reads this file; write another one"
+            refuse(_is_same_file(output, path), same)
     formats = getattr(arguments, "endings", None)
     if formats is None:  # the command prints no table
         return
     if output is None:
         arguments.format = arguments.format or arguments.usual_format
-        sentence = (
-            f"--format {arguments.format} is no text; name the file to write, as -o table.parquet"
-        )
-        refuse((arguments.format in BINARY, sentence))
+        no_text = f"--format {arguments.format} is no text"
+        named = "name the file to write, as -o table.parquet"
+        refuse(arguments.format in BINARY, f"{no_text}; {named}")
     elif arguments.format is not None:
         arguments.target = writable(output)
     else:
-        ending, inner = Path(output).suffix.lower(), suffix_of(output)
-        if (
-            ending == ".gz" and inner in ENDINGS
-        ):  # of compressed text, the ending before .gz says the format
-            ending = f"{inner}.gz" if formats.get(inner) in (*BINARY, PICTURE) else inner
-        arguments.target, arguments.format = (
-            writable(output, [*formats], ending),
-            formats.get(ending),
-        )
+        ending = _ending_of(output, formats)
+        arguments.target = writable(output, [*formats], ending)
+        arguments.format = formats.get(ending)
+
+
+def _is_same_file(output: str, path: str | None) -> bool:
+    if not path or not os.path.isfile(output) or not os.path.isfile(path):
+        return False
+    return os.path.samefile(output, path)
+
+
+def _ending_of(output: str, formats: Mapping[str, str]) -> str:
+    """The ending that says the format; of compressed text, the one before .gz."""
+    ending = Path(output).suffix.lower()
+    inner = suffix_of(output)
+    if ending != ".gz" or inner not in ENDINGS:
+        return ending
+    return f"{inner}.gz" if formats.get(inner) in (*BINARY, PICTURE) else inner
 
 
 def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) -> Path:
     """The file to write; refuse a missing folder and an ending that is not one of these."""
     file = as_path(path)
-    unknown = endings and (ending or file.suffix.lower()) not in endings
-    no_folder = f"-o {path}: there is no folder {file.parent}"
-    refuse(
-        (unknown, f"-o {path}: write a file that ends in {' or '.join(endings)}"),
-        (not file.parent.is_dir(), no_folder),
-    )
-    there = file.exists()
+    is_unknown = endings and (ending or file.suffix.lower()) not in endings
+    refuse(is_unknown, f"-o {path}: write a file that ends in {' or '.join(endings)}")
+    refuse(not file.parent.is_dir(), f"-o {path}: there is no folder {file.parent}")
+    is_there = file.exists()
     file.open("ab").close()
-    if not there:
+    if not is_there:
         file.unlink()
     return file
 
 
-def text_of(result: str | OutputTable, format: str) -> str:
-    """A result as text."""
-    return (result if isinstance(result, str) else formatted(result, format)).removesuffix("\n")
+def text_of(answer: str | OutputTable, format: str) -> str:
+    """An answer as text."""
+    text = answer if isinstance(answer, str) else formatted(answer, format)
+    return text.removesuffix("\n")
 
 
-def write(target: Path, result: str | OutputTable, format: str) -> None:
-    """Write a result in a format."""
-    if format not in BINARY or isinstance(result, str):
-        write_whole(target, text_of(result, format).encode() + b"\n")
+def write(target: Path, answer: str | OutputTable, format: str) -> None:
+    """Write an answer in a format."""
+    if format not in BINARY or isinstance(answer, str):
+        write_whole(target, text_of(answer, format).encode() + b"\n")
         return
     buffer = BytesIO()
-    getattr(result.frame, f"write_{format}")(buffer)
+    getattr(answer.frame, f"write_{format}")(buffer)
     write_whole(target, buffer.getvalue())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -51,26 +51,29 @@ Joined: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
 def answered(
     arguments: Namespace, doing: str, *asked: object, labels: bool = True, **usual: object
 ) -> Any:
-    """The result of the command's verb on the files, by default for its metrics; `usual` are options that may be given."""
-    first = asked or (metrics_of(arguments) if arguments.usual_metrics else ())
+    """The result of the command's verb on the files, by default for its metrics.
+
+    `usual` are options that may be given.
+    """
+    asked = asked or (tuple(metrics_of(arguments)) if arguments.usual_metrics else ())
     options = {**usual, **values_of(arguments)}
-    found, runs = ranked(arguments, arguments.verb, *first, labels=labels, **options)
+    table, runs = ranked(arguments, arguments.verb, *asked, labels=labels, **options)
     with Progress(doing):
-        return arguments.verb(found, *first, **runs, **options)
+        return arguments.verb(table, *asked, **runs, **options)
 
 
 def reads_of(arguments: Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
-    """The columns of the files that a verb reads by its declaration, those of the runs among them if it takes several."""
+    """The columns of the files that a verb reads by its declaration, and those of the runs."""
     setup = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup
-    return _bound(arguments, verb, *asked, **options).columns(setup) | {
-        *Runs.of(**_runs(arguments)).columns
-    }
+    columns = _bound(arguments, verb, *asked, **options).columns(setup)
+    return columns | {*Runs.of(**_runs(arguments)).columns}
 
 
 def _bound(arguments: Namespace, verb: Any, *asked: object, **options: object) -> VerbCall:
     """The call of a verb, with the runs if it takes several."""
-    own = _runs(arguments) if "runs" in verb_of(verb).parameters else {}
-    return verb_of(verb).bound(asked, {**own, **options})
+    declared = verb_of(verb)
+    runs = _runs(arguments) if "runs" in declared.parameters else {}
+    return declared.bound(asked, {**runs, **options})
 
 
 def ranked(
@@ -81,7 +84,10 @@ def ranked(
     labels: bool = True,
     **options: Any,
 ) -> tuple[Ranker[pl.DataFrame], dict[str, Any]]:
-    """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
+    """The ranker of the files with the columns that a verb reads, and the runs as its arguments.
+
+    The files' columns in `also` are read, too.
+    """
     calls = _bound(arguments, verb, *asked, **options).calls
     of_rankings = verb_of(verb).scores and (not calls or any(call.of_ranking for call in calls))
     reads = {*reads_of(arguments, verb, *asked, **options), *also}
@@ -91,21 +97,19 @@ def ranked(
 
 def ranker(table: pl.DataFrame, arguments: Namespace) -> Ranker[pl.DataFrame]:
     """The table's ranker, with the given policies; it knows of judgments that were joined here."""
-    found = rf.rank(table).on(**for_on(arguments, table.schema))
+    ranker_of_table = rf.rank(table).on(**for_on(arguments, table.schema))
     if getattr(arguments, JOINED, None) is not None:
-        found._setup = replace(found._setup, given=found._setup.given | {JOINED})
-    return found
+        ranker_of_table._setup = replace(
+            ranker_of_table._setup, given=ranker_of_table._setup.given | {JOINED}
+        )
+    return ranker_of_table
 
 
 def refuse_metrics(files: Sequence[str]) -> None:
     """Refuse a metric among the files."""
     for word in files:
-        refuse(
-            (
-                _is_metric(word) and not Path(word).exists(),
-                f"{word} is a metric, and no file; write -m {word}",
-            )
-        )
+        is_metric = _is_metric(word) and not Path(word).exists()
+        refuse(is_metric, f"{word} is a metric, and no file; write -m {word}")
 
 
 def _is_metric(word: str) -> bool:
@@ -118,70 +122,84 @@ def _is_metric(word: str) -> bool:
 
 
 def _runs(arguments: Namespace) -> dict[str, Any]:
-    """The runs, if there are several, as a verb's arguments: score columns, or a column that names the run of each row."""
-    run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
-    return {name: x for name, x in {"runs": arguments.runs, "run": run}.items() if x}
+    """The runs, if there are several, as a verb's arguments.
+
+    These are score columns, or a column that names the run of each row.
+    """
+    run = arguments.run
+    if not run and not arguments.runs and len(arguments.files) > 1:
+        run = "run"
+    given = {"runs": arguments.runs, "run": run}
+    return {name: value for name, value in given.items() if value}
 
 
 def judged(
     arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True, scores: bool = True
 ) -> Joined:
-    """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
+    """Read the files as one table, with its runs as a verb's arguments.
 
-    `reads` are the further columns that a verb reads; ``None``: all. `labels` and `scores` say whether it needs these.
+    Its columns have the library's names.
+
+    `reads` are the further columns that a verb reads; ``None``: all. `labels` and `scores` say
+    whether it needs these.
     """
-    named, several = Runs.of(arguments.runs, arguments.run), len(arguments.files) > 1
+    named = Runs.of(arguments.runs, arguments.run)
     refuse_metrics(arguments.files)
-    option = "--run names a column" if arguments.run else "--runs names columns"
-    unjudged = several and arguments.qrels is None and labels
-    refuse(
-        (
-            several and named.columns,
-            f"{option} of one table, and there are several files; leave it out, or give one",
-        ),
-        (unjudged, "several runs are evaluated with one file of judgments; say --qrels QRELS"),
-    )
-    reads_of_files = None if reads is None else {*reads, *_slices(arguments)}
-    tables, qrels = runs_and_judgments(arguments, reads_of_files, scores=scores)
-    files, names = [*tables, *([] if qrels is None else [qrels])], names_of_runs(arguments.files)
+    if len(arguments.files) > 1:
+        _refuse_runs(arguments, named, labels)
+    needed = None if reads is None else {*reads, *_slices(arguments)}
+    tables, qrels = runs_and_judgments(arguments, needed, scores=scores)
     for table in tables:
         named.require(table, Setup())
+    files = tables if qrels is None else [*tables, qrels]
+    several = len(tables) > 1
+    names = names_of_runs(arguments.files)
     if qrels is not None:
         if arguments.run:
-            tables, several = tables[0].partition_by(arguments.run, maintain_order=True), True
+            tables = tables[0].partition_by(arguments.run, maintain_order=True)
             names = [str(table[arguments.run][0]) for table in tables]
-        kept = reads if reads is not None else [name for file in files for name in file.columns]
-        for i, name in enumerate(names if several else map(shown_path, arguments.files)):
+            several = True
+        if reads is None:
+            reads = [name for file in files for name in file.columns]
+        how = values_of(arguments, PolarsRanker.judge)
+        shown = names if several else [*map(shown_path, arguments.files)]
+        for i, name in enumerate(shown):
             with warnings_as_notes(f"{name}: "), of_file(name):
-                tables[i] = join(
-                    arguments, tables[i], qrels, kept, **values_of(arguments, PolarsRanker.judge)
-                )
+                tables[i] = join(arguments, tables[i], qrels, reads, **how)
     if several:
-        tables = [
-            table.with_columns(pl.lit(name).alias("run"))
-            for name, table in zip(names, tables, strict=True)
-        ]
+        runs = zip(names, tables, strict=True)
+        tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in runs]
         arguments = Namespace(**{**vars(arguments), "run": "run"})
-    given = getattr(arguments, "adjust", None)
-    adjust = [str(given)] if any(given in file.columns for file in files) else []
     table = pl.concat(tables, how="diagonal_relaxed")
-    return _sliced(table, files, [*_slices(arguments), *adjust], arguments), _runs(arguments)
+    return _sliced(table, files, arguments), _runs(arguments)
+
+
+def _refuse_runs(arguments: Namespace, named: Runs, labels: bool) -> None:
+    """Refuse columns of runs of several files, and several runs without judgments that are read."""
+    option = "--run names a column" if arguments.run else "--runs names columns"
+    one_table = "of one table, and there are several files; leave it out, or give one"
+    refuse(named.columns, f"{option} {one_table}")
+    unjudged = "several runs are evaluated with one file of judgments; say --qrels QRELS"
+    refuse(arguments.qrels is None and labels, unjudged)
 
 
 def join(
     arguments: Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **how: Any
 ) -> pl.DataFrame:
-    """Join a run with its judgments; of the columns `kept` in both, take scores from the run and others from the judgments.
+    """Join a run with its judgments.
+
+    Of the columns `kept` in both, take scores from the run and others from the judgments.
 
     `how` are the options of `judge` for queries that one of them lacks.
     """
     scores = arguments.runs or ["score"]
-    further = [x for x in qrels.columns if x in kept and x not in (*COLUMNS, *scores)]
-    own = [x for x in run.columns if x in kept and x not in (*COLUMNS, *scores, *further)]
-    ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(
-        score=scores[0], subtopic=arguments.subtopic
-    )
-    return ranked.judge(qrels.select(*QRELS.needed, *further), **how)
+    known = {*COLUMNS, *scores}
+    of_qrels = [name for name in qrels.columns if name in kept and name not in known]
+    known.update(of_qrels)
+    of_run = [name for name in run.columns if name in kept and name not in known]
+    rows = run.select("query_id", "doc_id", *scores, *of_run)
+    ranker = rf.rank(rows).on(score=scores[0], subtopic=arguments.subtopic)
+    return ranker.judge(qrels.select(*QRELS.needed, *of_qrels), **how)
 
 
 @contextmanager
@@ -195,16 +213,19 @@ def of_file(name: str) -> Iterator[None]:
 
 @contextmanager
 def naming_file(arguments: Namespace) -> Iterator[None]:
-    """Begin errors in rows of the whole table with the name of their file; with several runs, they name the run."""
+    """Begin errors in rows of the whole table with the name of their file.
+
+    With several runs, they name the run.
+    """
     try:
         yield
     except InvalidData as error:
-        files: Any = getattr(arguments, "files", ())
         qrels: Any = vars(arguments).get("qrels")
-        of_qrels = error.kind == "label not finite" and qrels is not None
-        paths: list[Any] = [qrels] if of_qrels else files
-        unnamed = error.kind is not None and len(paths) == 1  # an error of reading names its file
-        with of_file(shown_path(paths[0])) if unnamed else nullcontext():
+        is_of_qrels = error.kind == "label not finite" and qrels is not None
+        paths: Any = [qrels] if is_of_qrels else getattr(arguments, "files", ())
+        if error.kind is None or len(paths) != 1:  # an error of reading names its file
+            raise
+        with of_file(shown_path(paths[0])):
             raise
 
 
@@ -214,84 +235,110 @@ def naming_file(arguments: Namespace) -> Iterator[None]:
 def runs_and_judgments(
     arguments: Namespace, reads: Collection[str] | None, *, once: bool = True, scores: bool = True
 ) -> Files:
-    """Read the runs, and the judgments if they are given; with `once`, repeated judgments are refused."""
+    """Read the runs, and the judgments if they are given.
+
+    With `once`, repeated judgments are refused.
+    """
     refuse_two_inputs([*arguments.files, arguments.qrels])
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
-    unscored = arguments.runs or (qrels is None and not scores)
-    left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if unscored else [])}
+    left_out = set()
+    if qrels is None:
+        left_out.add("doc_id")
+    if arguments.runs or (qrels is None and not scores):
+        left_out.add("score")
     needed = tuple(name for name in RUN.needed if name not in left_out)
     layout = RUN._replace(needed=needed)
     renamed = COLUMNS if qrels is None else needed
-    runs = [_read(arguments, path, layout, renamed, reads=reads) for path in arguments.files]
-    files = [*runs, *([] if qrels is None else [qrels])]
-    named = [(getattr(arguments, role), f"--{role}") for role in ("query", "doc", "score", "label")]
-    stored = dict.fromkeys(name for file in files for name in file.stored)
-    require_all(stored, [(name, option) for name, option in named if name is not None])
+    files = [_read(arguments, path, layout, renamed, reads=reads) for path in arguments.files]
+    if qrels is not None:
+        files.append(qrels)
+    _require_named_columns(arguments, files)
     tables = [file.table for file in files]
     ids = cs.by_name("query_id", "doc_id", require_all=False)
-    if (
-        len({tuple(table.select(ids).dtypes) for table in tables}) > 1
-    ):  # text files have ids of text
+    types_of_ids = {tuple(table.select(ids).dtypes) for table in tables}
+    if len(types_of_ids) > 1:  # text files have ids of text
         tables = [table.with_columns(ids.cast(pl.String)) for table in tables]
     return (tables, None) if qrels is None else (tables[:-1], tables[-1])
+
+
+def _require_named_columns(arguments: Namespace, files: Sequence[File]) -> None:
+    """Refuse options that name a column which no file has."""
+    stored = dict.fromkeys(name for file in files for name in file.stored)
+    named = []
+    for role in ("query", "doc", "score", "label"):
+        name = getattr(arguments, role)
+        if name is not None:
+            named.append((name, f"--{role}"))
+    require_all(stored, named)
 
 
 def judgments_of(
     arguments: Namespace, reads: Collection[str] | None = None, *, once: bool = False
 ) -> File:
     """Read the judgments; with `once`, repeated ones are refused."""
-    identifying = [name for name in (arguments.run, arguments.subtopic) if name is not None]
-    key = ("query_id", "doc_id", *identifying) if once else ()
+    key: tuple[str, ...] = ()
+    if once:
+        further = (arguments.run, arguments.subtopic)
+        key = ("query_id", "doc_id", *(name for name in further if name is not None))
     return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads=reads, once=key)
 
 
 def _read(
-    arguments: Namespace, path: str, layout: Layout, renamed: Sequence[str], **which: Any
+    arguments: Namespace,
+    path: str,
+    layout: Layout,
+    renamed: Sequence[str],
+    *,
+    reads: Collection[str] | None,
+    **which: Any,
 ) -> File:
-    """Read a file, with its columns under the library's names; columns that are not in `reads` are null, no key `once` may repeat."""
-    roles = {column.removesuffix("_id"): column for column in renamed}
-    named = {role: name for role in roles if (name := getattr(arguments, role)) is not None}
-    names, of_qrels = [*named.values()], layout is QRELS
-    for name in names:
-        sentence = f"column {name!r} is named for two roles; each role needs a column of its own"
-        refuse((names.count(name) > 1, sentence))
-    must = (
-        renamed if arguments.qrels is None else ("score", "label")
-    )  # the two files may name ids differently
-    columns = {name: roles[role] for role, name in named.items()}
-    kind = arguments.qrels_input if of_qrels else arguments.input
-    if (reads := which.pop("reads")) is not None:
+    """Read a file, with its columns under the library's names.
+
+    Columns that are not in `reads` are null, no key `once` may repeat.
+    """
+    columns: dict[str, str] = {}
+    for column in renamed:
+        name = getattr(arguments, column.removesuffix("_id"))
+        twice = f"column {name!r} is named for two roles; each role needs a column of its own"
+        refuse(name in columns, twice)
+        if name is not None:
+            columns[name] = column
+    # the two files may name ids differently
+    must = renamed if arguments.qrels is None else ("score", "label")
+    kind = arguments.qrels_input if layout is QRELS else arguments.input
+    if reads is not None:
         which["only"] = {*reads, *layout.needed}
     return read_file(path, layout, which, format=kind, columns=columns, must=must)
 
 
 def read_file(path: str, layout: Layout, which: Mapping[str, Any], **options: Any) -> File:
-    """Read a file with rows, standard input, or a pipe such as a shell's <(...); `which` are options of `FileRows.read`."""
+    """Read a file with rows, standard input, or a pipe such as a shell's <(...).
+
+    `which` are options of `FileRows.read`.
+    """
     with ExitStack() as stack:
         stack.enter_context(Progress(f"reading {path}"))
         source: Any = path
         if path == "-":
             source = sys.stdin.buffer
-        elif not Path(path).is_file() and not beir_folder(
-            path
-        ):  # a pipe; a missing file or a folder raises
+        elif not Path(path).is_file() and not beir_folder(path):
+            # a pipe; a missing file or a folder raises
             source = stack.enter_context(Path(path).open("rb"))
         try:
-            found = rows(source, layout, label_dtype=pl.Float64, **options)
-            table = found.read(**which)
+            file = rows(source, layout, label_dtype=pl.Float64, **options)
+            table = file.read(**which)
         except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
     if table.is_empty():
-        raise InvalidData(
-            f"{shown_path(path)} holds no {'document' if layout.of_run else 'judgment'}"
-        )
-    return File(table, found.stored)
+        what = "document" if layout.of_run else "judgment"
+        raise InvalidData(f"{shown_path(path)} holds no {what}")
+    return File(table, file.stored)
 
 
 def refuse_two_inputs(paths: Sequence[str | None]) -> None:
     """Refuse to read standard input twice."""
     sentence = "two files cannot both be standard input; write one of them to a file"
-    refuse((paths.count("-") > 1, sentence))
+    refuse(paths.count("-") > 1, sentence)
 
 
 def shown_path(path: str) -> str:
@@ -304,29 +351,34 @@ def shown_path(path: str) -> str:
 
 def _slices(arguments: Namespace) -> list[str]:
     by = getattr(arguments, "by", None) or ()
-    others = [getattr(arguments, name, None) for name in ("weights", "cluster")]
-    return [*([by] if isinstance(by, str) else by), *(x for x in others if isinstance(x, str))]
+    columns = [by] if isinstance(by, str) else [*by]
+    others = (getattr(arguments, name, None) for name in ("weights", "cluster"))
+    return columns + [name for name in others if isinstance(name, str)]
 
 
 def _sliced(
-    table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence[str], arguments: Namespace
+    table: pl.DataFrame, files: Sequence[pl.DataFrame], arguments: Namespace
 ) -> pl.DataFrame:
-    """The table with the columns `slices`, which either file may have, the same in all rows of a query."""
+    """The table with the columns of slices, which either file may have.
+
+    They are the same in all rows of a query.
+    """
+    slices = _slices(arguments)
+    adjust = getattr(arguments, "adjust", None)
+    if any(adjust in file.columns for file in files):
+        slices.append(str(adjust))
+    weights = getattr(arguments, "weights", None)
     for name in slices:
-        weighs = name == getattr(arguments, "weights", None) and all(
-            name not in file.columns for file in files
-        )
-        if name != "query_id" and not weighs:  # the weights may be a metric
+        is_metric = name == weights and all(name not in file.columns for file in files)
+        if name != "query_id" and not is_metric:
             columns = cs.by_name("query_id", name, require_all=False)
             values = pl.concat([file.select(columns) for file in files], how="diagonal_relaxed")
-            values = (
-                values if name in values.columns else table
-            )  # the error lists the columns of the table
-            one = collect(by_query(values, ["query_id"], [name], None), values, Setup())
-            one = one.select("query_id", pl.col(keys([name])[0]).alias(name))
-            table = table.drop(name, strict=False).join(
-                one, on="query_id", how="left", maintain_order="left"
-            )
+            if name not in values.columns:
+                values = table  # the error lists its columns
+            of_queries = collect(by_query(values, ["query_id"], [name], None), values, Setup())
+            of_queries = of_queries.select("query_id", pl.col(keys([name])[0]).alias(name))
+            table = table.drop(name, strict=False)
+            table = table.join(of_queries, on="query_id", how="left", maintain_order="left")
     return table
 
 
@@ -334,46 +386,60 @@ def _sliced(
 
 
 def names_of_runs(paths: Sequence[str]) -> list[str]:
-    """The runs' names: the files' without their last ending, or as much more as distinguishes them."""
+    """The runs' names: the files' without their last ending, or as much as distinguishes them."""
     return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
 
 
 def with_baseline(arguments: Namespace) -> Namespace:
     """The arguments, with a baseline that is given as a file replaced by its run's name."""
-    baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
-    if baseline is not None and len(files) > 1:
-        names, paths = names_of_runs(files), [Path(spelled(path)) for path in files]
-        bare = [
-            path.with_suffix("") if path.suffix.lower() in COMPRESSED else path for path in paths
-        ]
-        forms = [
-            {str(path), path.name, str(stem), stem.name}
-            for path, stem in zip(paths, bare, strict=True)
-        ]
-        meant = [name for name, of_name in zip(names, forms, strict=True) if baseline in of_name]
-        if len(meant) == 1 and baseline not in names:
-            arguments.baseline = meant[0]
+    baseline = getattr(arguments, "baseline", None)
+    files = getattr(arguments, "files", ())
+    if baseline is None or len(files) < 2:
+        return arguments
+    names = names_of_runs(files)
+    meant = []
+    for name, path in zip(names, files, strict=True):
+        if baseline in _forms(Path(spelled(path))):
+            meant.append(name)
+    if len(meant) == 1 and baseline not in names:
+        arguments.baseline = meant[0]
     return arguments
+
+
+def _forms(path: Path) -> set[str]:
+    """The names of a file: with its folders or not, with the ending of compressed text or not."""
+    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return {str(path), path.name, str(bare), bare.name}
 
 
 # what was given
 
 
 def with_names(arguments: Namespace) -> Namespace:
-    """The arguments with the columns of a preset of names, or of ranks as scores in ascending order, and other tables read."""
+    """The arguments with the columns that a preset names, and with other tables read.
+
+    Ranks stand for scores in ascending order.
+    """
     given = dict(vars(arguments))
-    names, rank = given.get("names"), given.get("rank")
-    given["flat"] = FLAT in (names or ())
-    given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
-    ids = ["query_id", "doc_id", *(x for role in ("query", "doc") if (x := given.get(role)))]
-    given |= {name: read(ids) for name in TABLES if callable(read := given.get(name))}
-    no_columns = (
-        "--names flat names columns of metrics, which this command does not print; leave it out"
-    )
-    two_names = "--rank and --score both name the column to rank by; name one of them"
-    of_names = given["flat"] and not given.get("flattens")
-    refuse((of_names, no_columns), (rank is not None and arguments.score, two_names))
-    return Namespace(**given | ({} if rank is None else {"score": rank, "ascending": True}))
+    rank = given.get("rank")
+    names = given.get("names") or []
+    given["flat"] = FLAT in names
+    for role, column in roles_of(names).items():
+        if given[role] is None:
+            given[role] = column
+    ids = ["query_id", "doc_id"]
+    ids += [given[role] for role in ("query", "doc") if given.get(role)]
+    for name in TABLES:
+        read = given.get(name)
+        if callable(read):
+            given[name] = read(ids)
+    flat = "--names flat names columns of metrics, which this command does not print; leave it out"
+    refuse(given["flat"] and not given.get("flattens"), flat)
+    if rank is not None:
+        two_names = "--rank and --score both name the column to rank by; name one of them"
+        refuse(arguments.score, two_names)
+        given |= {"score": rank, "ascending": True}
+    return Namespace(**given)
 
 
 def metrics_of(arguments: Namespace) -> list[str]:
@@ -389,32 +455,28 @@ def metrics_of(arguments: Namespace) -> list[str]:
 
 def values_of(arguments: Namespace, verb: Any = None) -> dict[str, Any]:
     """The given options of the command's verb, or another one, as its keyword arguments."""
-    given = {name: getattr(arguments, name) for name in keywords(verb or arguments.verb)}
-    return {
-        name: None if value == "none" else value
-        for name, value in given.items()
-        if value is not None
-    }
+    names = keywords(verb or arguments.verb)
+    given = {name: getattr(arguments, name) for name in names}
+    given = {name: value for name, value in given.items() if value is not None}
+    return {name: None if value == "none" else value for name, value in given.items()}
 
 
 def for_on(arguments: Namespace, schema: Mapping[str, pl.DataType]) -> dict[str, Any]:
-    """The options of `on` given on the command line; other tables have the library's ids, of the types of `schema`."""
+    """The options of `on` given on the command line.
+
+    Other tables have the library's ids, of the types of `schema`.
+    """
     renamed = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
-    given = {
-        name: getattr(arguments, name)
-        for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES)
-        if name not in renamed
-    }
+    names = [name for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed]
+    given = {name: getattr(arguments, name) for name in names}
     if arguments.rank is not None:  # the column of scores holds ranks, in ascending order
         given |= {"rank": "score", "ascending": None}
-    ids = {
-        getattr(arguments, ours.removesuffix("_id")) or ours: ours
-        for ours in ("query_id", "doc_id")
-    }
+    ids = {arguments.query or "query_id": "query_id"}
+    ids[arguments.doc or "doc_id"] = "doc_id"
     for name in TABLES:
         if isinstance(other := given[name], pl.DataFrame):
             other = other.rename(ids, strict=False)
-            given[name] = other.cast(
-                {x: schema[x] for x in ids.values() if x in other.columns and x in schema}
-            )
+            shared = [column for column in ids.values() if column in other.columns]
+            types: Any = {column: schema[column] for column in shared if column in schema}
+            given[name] = other.cast(types)
     return {name: value for name, value in given.items() if value is not None}

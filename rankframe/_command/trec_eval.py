@@ -42,13 +42,14 @@ from ..errors import (
     did_you_mean,
     with_code,
 )
-from .command import POSITIVE, Outcome, command, whole_number
+from .command import POSITIVE, command, whole_number
+from .output import Answer
 from .reading import of_file, read_file, refuse_two_inputs
 from .verbs import trec_line
 
 
 class Line(NamedTuple):
-    """A line of the output: the name it prints, its measure, and the metrics whose mean its value is."""
+    """A line of the output: its name, its measure, and the metrics whose mean its value is."""
 
     name: str
     measure: str
@@ -88,21 +89,23 @@ Row: TypeAlias = dict[str, Any]
     formats=(),
     abbreviated=True,  # as trec_eval's are
 )
-def trec_eval(arguments: Namespace) -> Outcome:
+def trec_eval(arguments: Namespace) -> Answer:
     """The options and output of trec_eval, for scripts that call it.
 
-    Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where trec_eval
-    10.0 stops with an error.
+    Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out
+    without -c, where trec_eval 10.0 stops with an error.
 
     QRELS  the judgments, as TREC text or in a format that evaluate reads
     RUN  the run, likewise; - is standard input
-    -m, --measure MEASURE  a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set
-        and all_trec each stand for several, and so do prefs and all_prefs with preferences, and qrels_jg with judgment
-        groups; default: official
-    -R, --Rel_info_format FORMAT  qrels, default; qrels_jg, where the second field of a line names who judged, and values are
-        means over judges; or preferences: prefs, whose lines are query, judgment group, subgroup, document and level, or
-        qrels_prefs, where qrels prefer documents with a higher label
-    -Z, --Zscore FILE  print values in standard deviations from a mean; the lines of FILE are query, measure, mean, deviation
+    -m, --measure MEASURE  a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be
+        repeated. official, set and all_trec each stand for several, and so do prefs and all_prefs
+        with preferences, and qrels_jg with judgment groups; default: official
+    -R, --Rel_info_format FORMAT  qrels, default; qrels_jg, where the second field of a line names
+        who judged, and values are means over judges; or preferences: prefs, whose lines are query,
+        judgment group, subgroup, document and level, or qrels_prefs, where qrels prefer documents
+        with a higher label
+    -Z, --Zscore FILE  print values in standard deviations from a mean; the lines of FILE are query,
+        measure, mean, deviation
     -q, --query_eval_wanted  print each query too
     -n, --nosummary  print no summary
     -c, --complete_rel_info_wanted  count judged queries that the run lacks, with nothing retrieved
@@ -119,6 +122,7 @@ def trec_eval(arguments: Namespace) -> Outcome:
     refuse_two_inputs([arguments.qrels, *arguments.files])
     qrels, run, run_id = files_of(arguments)
     norms = None if arguments.Zscore is None else norms_of(arguments.Zscore)
+    is_z = norms is not None
     if arguments.Rel_info_format in ("prefs", "qrels_prefs"):
         return of_preferences(arguments, qrels, run, run_id, norms)
     by_group = arguments.Rel_info_format == "qrels_jg"
@@ -133,36 +137,27 @@ def trec_eval(arguments: Namespace) -> Outcome:
     if arguments.query_eval_wanted:
         of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
         for row in rows:
-            printed += [as_printed(line, row, z=norms is not None) for line in of_queries]
+            printed += [as_printed(line, row, z=is_z) for line in of_queries]
     if not arguments.nosummary:
-        summary = (
-            z_summary(lines, rows) if norms is not None else row_of(lines, means_of(calls, values))
-        )
-        if (
-            arguments.complete_rel_info_wanted
-        ):  # trec_eval counts the relevant documents again, ignoring -l
+        summary = z_summary(lines, rows) if is_z else row_of(lines, means_of(calls, values))
+        if arguments.complete_rel_info_wanted:
+            # trec_eval counts the relevant documents again, ignoring -l
             summary["num_rel"] = float((qrels["label"] > 0).sum())
         summary |= {"query_id": "all", "runid": run_id, "num_q": float(len(values))}
-        printed += [
-            as_printed(line, summary, z=norms is not None)
-            for line in lines
-            if line.measure not in OF_TEXT
-        ]
-    return Outcome("\n".join(printed) or None)
+        of_all = [line for line in lines if line.measure not in OF_TEXT]
+        printed += [as_printed(line, summary, z=is_z) for line in of_all]
+    return "\n".join(printed) or None
 
 
 def files_of(arguments: Namespace) -> tuple[pl.DataFrame, pl.DataFrame, str]:
     """The judgments, the run, and the name in the run's last line."""
-    groups, own = (
-        GROUPS[arguments.Rel_info_format],
-        "prefs" if arguments.Rel_info_format == "prefs" else None,
-    )
-    files = (arguments.qrels, QRELS, groups, own), (arguments.files[0], RUN, (), None)
+    kind = arguments.Rel_info_format
+    key = ("query_id", *GROUPS[kind], "doc_id")
+    of_prefs = "prefs" if kind == "prefs" else None
     try:
-        (qrels, _), (run, _) = (
-            read_file(path, layout, {"once": ("query_id", *key, "doc_id")}, format=kind)
-            for path, layout, key, kind in files
-        )
+        qrels = read_file(arguments.qrels, QRELS, {"once": key}, format=of_prefs).table
+        of_run = {"once": ("query_id", "doc_id")}
+        run = read_file(arguments.files[0], RUN, of_run, format=None).table
     except MissingColumn as error:  # trec_eval has no options for columns
         raise MissingColumn(with_code(error.parts, lambda _: Code(""))) from None
     if not qrels["label"].is_finite().all():
@@ -178,14 +173,14 @@ def values_of(
     """The values of each query; with judgment groups, their means over the groups."""
     groups = GROUPS[arguments.Rel_info_format]
     key = ["query_id", *groups]
-    kept: Unmatched = "keep" if arguments.complete_rel_info_wanted else "drop"
     if groups:
         run = run.join(qrels.select(key).unique(), on="query_id", how="left")
-    qrels = qrels.select(*key, "doc_id", pl.col("label").cast(pl.Int64))
+    labels = qrels.select(*key, "doc_id", pl.col("label").cast(pl.Int64))
+    unmatched: Unmatched = "keep" if arguments.complete_rel_info_wanted else "drop"
     with of_file(arguments.files[0]):
-        table = rf.rank(run).on(query=key).judge(qrels, judged_only=kept, run_only="drop").sort(key)
+        judged = rf.rank(run).on(query=key).judge(labels, judged_only=unmatched, run_only="drop")
     unjudged: Unjudged = "drop" if arguments.Judged_docs_only else "nonrelevant"
-    ranker = rf.rank(table).on(
+    ranker = rf.rank(judged.sort(key)).on(
         query=key,
         convention="trec_eval",
         unjudged=unjudged,
@@ -193,7 +188,8 @@ def values_of(
         collection_size=arguments.Number_docs_in_coll,
         depth=arguments.Max_retrieved_per_topic,
     )
-    values = ranker.evaluate(*([call.text for call in calls] or ["num_ret"]))
+    texts = [call.text for call in calls] or ["num_ret"]
+    values = ranker.evaluate(*texts)
     if not groups:
         return values
     return values.group_by("query_id", maintain_order=True).agg(pl.exclude(key).mean())
@@ -201,19 +197,23 @@ def values_of(
 
 def means_of(calls: Sequence[Call], values: pl.DataFrame) -> Mapping[str, float]:
     """The metrics of the whole run."""
-    numbers = [call for call in calls if call.metric.dtype == pl.Float64]
-    return values.select(
-        Mean.of(call).over_run(pl.col(call.text)).alias(call.text) for call in numbers
-    ).to_dicts()[0]
+    means = {}
+    for call in calls:
+        if call.metric.dtype == pl.Float64:
+            means[call.text] = Mean.of(call).over_run(pl.col(call.text))
+    return values.select(**means).to_dicts()[0]
 
 
 def row_of(lines: Sequence[Line], values: Mapping[str, Any]) -> Row:
-    """The values of the lines of metrics, by the names that are printed; those that `values` lacks are left out."""
-    has = [line for line in lines if line.calls and all(call.text in values for call in line.calls)]
-    return {
-        "query_id": values.get("query_id"),
-        **{line.name: value_of(line, values) for line in has},
-    }
+    """The values of the lines of metrics, by the names that are printed.
+
+    Those that `values` lacks are left out.
+    """
+    row = {"query_id": values.get("query_id")}
+    for line in lines:
+        if line.calls and all(call.text in values for call in line.calls):
+            row[line.name] = value_of(line, values)
+    return row
 
 
 # z-scores
@@ -221,16 +221,15 @@ def row_of(lines: Sequence[Line], values: Mapping[str, Any]) -> Row:
 
 def norms_of(path: str) -> Mapping[tuple[str, str], tuple[float, float]]:
     """The mean and the standard deviation of each query and measure in a file."""
-    found = {}
+    norms = {}
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         fields = line.split()
         if len(fields) != 4 or not all(map(NUMBER.fullmatch, fields[2:])):
-            raise InvalidData(
-                f"{path}, line {number}: {line[:200]!r} is no query, measure, mean and "
-                "standard deviation"
-            )
-        found[fields[0], fields[1]] = float(fields[2]), float(fields[3])
-    return found
+            what = "is no query, measure, mean and standard deviation"
+            raise InvalidData(f"{path}, line {number}: {line[:200]!r} {what}")
+        query, measure, mean, deviation = fields
+        norms[query, measure] = float(mean), float(deviation)
+    return norms
 
 
 def z_score(value: float, norm: tuple[float, float] | None) -> float:
@@ -245,25 +244,26 @@ def z_scores(
     lines: Sequence[Line], row: Row, norms: Mapping[tuple[str, str], tuple[float, float]]
 ) -> Row:
     """The values of a query as z-scores; those of geometric means are logarithms."""
-    found = dict(row)
+    scores = dict(row)
     for line in lines:
-        if line.name in row and line.measure not in OF_TEXT:
-            value = math.log(row[line.name]) if line.summary == "geometric mean" else row[line.name]
-            found[line.name] = z_score(value, norms.get((row["query_id"], line.name)))
-    return found
+        name = line.name
+        if name in row and line.measure not in OF_TEXT:
+            value = math.log(row[name]) if line.summary == "geometric mean" else row[name]
+            scores[name] = z_score(value, norms.get((row["query_id"], name)))
+    return scores
 
 
 def z_summary(lines: Sequence[Line], rows: Sequence[Row]) -> Row:
     """The z-scores of all queries."""
-    found: Row = {}
+    summary: Row = {}
     for line in lines:
         if line.calls and line.measure not in OF_TEXT:
             total = in_order(row[line.name] for row in rows)
-            mean = total / len(rows)
-            found[line.name] = total if line.summary == "sum" else mean
+            value = total if line.summary == "sum" else total / len(rows)
             if line.summary == "geometric mean":
-                found[line.name] = math.exp(mean)
-    return found
+                value = math.exp(value)
+            summary[line.name] = value
+    return summary
 
 
 # preferences
@@ -275,36 +275,36 @@ def of_preferences(
     run: pl.DataFrame,
     run_id: str,
     norms: Mapping[tuple[str, str], tuple[float, float]] | None,
-) -> Outcome:
+) -> Answer:
     """What trec_eval prints of preferences, for each query and for all."""
     wanted: set[str] = set()
     for text in arguments.measure or ["official"]:
         if text not in (*PREFERENCES, *OF_PREFERENCES, *OF_THE_RUN):
-            near = did_you_mean(text, PREFERENCES)
-            raise UnknownMetric(
-                f"-m {text} is no measure of preferences.{near} -m prefs has six of them"
-            )
+            unknown = f"-m {text} is no measure of preferences.{did_you_mean(text, PREFERENCES)}"
+            raise UnknownMetric(f"{unknown} -m prefs has six of them")
         wanted.update(OF_PREFERENCES.get(text, (text,)))
     rows = preferences_of(arguments, judged, run)
-    n, counts = len(rows), PREFERENCES[:3]
     if norms is not None:
         for row in rows:
-            scores = {
-                name: z_score(row[name], norms.get((row["query_id"], name))) for name in PREFERENCES
-            }
-            row.update(scores)
-    totals = {name: in_order(row[name] for row in rows) for name in PREFERENCES}
-    means = {name: total if name in counts else total / n for name, total in totals.items()}
-    rows = rows if arguments.query_eval_wanted else []
+            for name in PREFERENCES:
+                row[name] = z_score(row[name], norms.get((row["query_id"], name)))
+    counts = PREFERENCES[:3]
+    summary: Row = {"query_id": "all", "runid": run_id, "num_q": float(len(rows))}
+    for name in PREFERENCES:
+        total = in_order(row[name] for row in rows)
+        summary[name] = total if name in counts else total / len(rows)
+    if not arguments.query_eval_wanted:
+        rows = []
     if not arguments.nosummary:
-        rows.append({"query_id": "all", "runid": run_id, "num_q": float(n), **means})
+        rows.append(summary)
     names = [name for name in (*OF_THE_RUN, *PREFERENCES) if name in wanted]
-    each = ((name, row) for row in rows for name in names if name in row)
     whole = {*counts, "num_q"}
-    printed = [
-        printed_line(name, row, whole=name in whole, z=norms is not None) for name, row in each
-    ]
-    return Outcome("\n".join(printed) or None)
+    is_z = norms is not None
+    printed = []
+    for row in rows:
+        there = [name for name in names if name in row]
+        printed += [printed_line(name, row, whole=name in whole, z=is_z) for name in there]
+    return "\n".join(printed) or None
 
 
 def preferences_of(arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame) -> list[Row]:
@@ -313,16 +313,13 @@ def preferences_of(arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame
         judged = judged.join(run, on="query_id", how="semi")
     if judged.is_empty():
         raise InvalidData("no query of the run is judged")
-    table = judged.join(run, on=["query_id", "doc_id"], how="full", coalesce=True).join(
-        judged, on="query_id", how="semi"
-    )
+    table = judged.join(run, on=["query_id", "doc_id"], how="full", coalesce=True)
+    table = table.join(judged, on="query_id", how="semi")
     ranker = rf.rank(table).on(ties="doc_asc", depth=arguments.Max_retrieved_per_topic)
-    groups = GROUPS[arguments.Rel_info_format]
+    roles = zip(("group", "subgroup"), GROUPS[arguments.Rel_info_format], strict=False)
     with of_file(arguments.qrels):
-        found = ranker.preferences.evaluate(
-            *PREFERENCES, **dict(zip(("group", "subgroup"), groups, strict=False))
-        )
-    return found.sort("query_id").to_dicts()
+        values = ranker.preferences.evaluate(*PREFERENCES, **dict(roles))
+    return values.sort("query_id").to_dicts()
 
 
 # measures
@@ -338,13 +335,13 @@ def lines_of(measures: list[str], labels: list[int], *, by_group: bool = False) 
         refuse_parameters(OF_JUDGES.get(name, name), parameters, text)
         for each in sets.get(name, (name,)):
             wanted[each] = wanted.get(each) or parameters
-    own = {measure: name for name, measure in OF_JUDGES.items()} if by_group else {}
+    names = {measure: name for name, measure in OF_JUDGES.items()} if by_group else {}
     for measure in MEASURES.values():
-        name = own.get(measure.name, measure.name)
+        name = names.get(measure.name, measure.name)
         if name in wanted:
-            for found in lines_of_measure(measure, wanted[name], labels):
-                shown = found.name.removeprefix(measure.name)
-                yield found._replace(name=f"{name}{shown}", measure=name)
+            for line in lines_of_measure(measure, wanted[name], labels):
+                further = line.name.removeprefix(measure.name)
+                yield line._replace(name=f"{name}{further}", measure=name)
 
 
 def refuse_other_format(name: str, *, by_group: bool) -> None:
@@ -362,19 +359,16 @@ def refuse_other_format(name: str, *, by_group: bool) -> None:
 
 def refuse_parameters(name: str, parameters: str, text: str) -> None:
     """Refuse parameters that are no numbers."""
-    if parameters and not all(
-        map(NUMBER.fullmatch, re.split("[,=]", parameters.removeprefix("p=")))
-    ):
-        raise InvalidOption(
-            f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10"
-        )
-    ranked = parameters and name in MEASURES and MEASURES[name].defaults
-    if ranked and not all(
-        re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")
-    ):
-        raise InvalidOption(
-            f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10"
-        )
+    if not parameters:
+        return
+    numbers = re.split("[,=]", parameters.removeprefix("p="))
+    example = "write them as in ndcg_cut.5,10"
+    if not all(map(NUMBER.fullmatch, numbers)):
+        raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; {example}")
+    if name in MEASURES and MEASURES[name].defaults:
+        levels = parameters.split(",")
+        if not all(re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in levels):
+            raise InvalidOption(f"-m {text}: {name} takes ranks or shares; {example}")
 
 
 def lines_of_measure(measure: Measure, parameters: str, labels: list[int]) -> Iterator[Line]:
@@ -405,43 +399,49 @@ def lines_of_measure(measure: Measure, parameters: str, labels: list[int]) -> It
 
 def line(name: str, measure: str, *texts: str) -> Line:
     """A line whose value is the mean of these metrics."""
-    return Line(name, measure, tuple(call for text in texts for call in rf.parse(text)))
+    calls = tuple(call for text in texts for call in rf.parse(text))
+    return Line(name, measure, calls)
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
-    """The gains of all labels as text; labels without a gain in the parameters, as in ndcg.1=3,2=9, are their own gain."""
+    """The gains of all labels as text.
+
+    Labels without a gain in the parameters, as in ndcg.1=3,2=9, are their own gain.
+    """
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")
         if not gain:
-            raise InvalidOption(
-                f"{pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9"
-            )
+            as_in = f"write a label and its gain, as in {name}.1=3,2=9"
+            raise InvalidOption(f"{pair!r} names no gain; {as_in}")
         if float(label) < 0:
-            raise InvalidOption(
-                f"{name}.{parameters}: a document of label {label} is not judged, and has no "
-                "gain here"
-            )
+            unjudged = f"a document of label {label} is not judged, and has no gain here"
+            raise InvalidOption(f"{name}.{parameters}: {unjudged}")
         of_label[float(label)] = float(gain)
-    return "{" + ",".join(f"{label:g}:{gain!r}" for label, gain in of_label.items()) + "}"
+    pairs = [f"{label:g}:{gain!r}" for label, gain in of_label.items()]
+    return "{" + ",".join(pairs) + "}"
 
 
 def value_of(line: Line, values: Mapping[str, float]) -> float | str:
     """The value of a line: that of its metric, or the mean of its metrics."""
-    found = [values[call.text] for call in line.calls]
-    return found[0] if len(found) == 1 else sum(found) / len(found)
+    numbers = [values[call.text] for call in line.calls]
+    return numbers[0] if len(numbers) == 1 else sum(numbers) / len(numbers)
 
 
 def as_printed(line: Line, row: Row, *, z: bool) -> str:
     """A line as trec_eval prints it."""
-    return printed_line(line.name, row, whole=line.summary == "sum" or line.name == "num_q", z=z)
+    is_whole = line.summary == "sum" or line.name == "num_q"
+    return printed_line(line.name, row, whole=is_whole, z=z)
 
 
 def printed_line(name: str, row: Row, *, whole: bool, z: bool) -> str:
     """A value with its name; that of a z-score begins with Z."""
-    value, query = row[name], row["query_id"]
+    value = row[name]
+    query = row["query_id"]
     if isinstance(value, str):
         shown = value if name == "runid" else f"'{value}'"
         return trec_line(name, query, shown, whole=False)
-    text = trec_line(name, query, None if value is None else float(value), whole=whole and not z)
+    if value is not None:
+        value = float(value)
+    text = trec_line(name, query, value, whole=whole and not z)
     return f"Z{text}" if z else text

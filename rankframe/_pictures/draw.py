@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -53,12 +53,14 @@ DRAWN = {*ENDS, "label", "series"}
 
 def colour(figure: Figure, name: str) -> str:
     """A series' colour."""
-    return PALETTE[_place(figure, name) % len(PALETTE)]
+    place = _place(figure, name)
+    return PALETTE[place % len(PALETTE)]
 
 
 def dashes(figure: Figure, name: str) -> tuple[int, ...]:
     """A series' dashes, which distinguish series of the same colour."""
-    return DASHES[_place(figure, name) // len(PALETTE) % len(DASHES)]
+    round_ = _place(figure, name) // len(PALETTE)
+    return DASHES[round_ % len(DASHES)]
 
 
 def _place(figure: Figure, name: str) -> int:
@@ -73,104 +75,70 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
     its text. Do not write it as PNG: vl-convert darkens translucent colours.
     """
     alt = load("altair", "plot")
-    background = None if background is None else background_of(background)
-    ink = GREY if background is None else ink_on(background)
+    ink = GREY
+    ground = "transparent"
+    if background is not None:
+        ground = background_of(background)
+        ink = ink_on(ground)
     figure = figure.written(_without_markup)
-    columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
-    words = {
-        "labelColor": ink,
-        "titleColor": ink,
-        "labelFontSize": TEXT,
-        "titleFontSize": TEXT,
-        "titleFontWeight": 500,
-    }
-    lines = {"domainColor": ink, "tickColor": ink, "gridColor": ink, "gridOpacity": FAINT / 2}
-    title = {
-        "color": ink,
-        "subtitleColor": ink,
-        "fontSize": TITLE,
-        "subtitleFontSize": TEXT,
-        "subtitlePadding": 4,
-    }
+    edge = "white" if background is None else ground
+    layers = [_altair_mark(alt, figure, mark, ink, edge) for mark in figure.marks]
     above = _lines(figure.title, WIDTH / (0.57 * TITLE)) or ""
-    chart: LayerChart = (
-        alt.layer(
-            *(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks)
-        )
-        .properties(
-            width=WIDTH,
-            height=figure.height,
-            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-            background=background or "transparent",
-            title=alt.TitleParams(above, subtitle=_wrapped(figure.below, WIDTH / (0.5 * TEXT))),
-            description=". ".join(filter(None, (figure.title, figure.below))),
-        )
-        .configure(font=FONT)
-        .configure_view(stroke=None)
-        .configure_mark(aria=False)  # a screen reader reads the description, not hundreds of marks
-        .configure_axis(**words, **lines, labelLimit=0.4 * WIDTH, titlePadding=10)
-        .configure_legend(
-            **words, orient="bottom", columns=columns, labelLimit=WIDTH / columns - 40
-        )
-        .configure_title(**title, anchor="start", frame="bounds", offset=12)
+    below = _wrapped(figure.below, WIDTH / (0.5 * TEXT))
+    title = alt.TitleParams(above, subtitle=below)
+    texts = filter(None, (figure.title, figure.below))
+    description = ". ".join(texts)
+    chart = alt.layer(*layers).properties(title=title, description=description)
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+    chart = chart.properties(width=WIDTH, height=figure.height, autosize=fit)
+    chart = chart.properties(background=ground)
+    columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
+    return _styled(chart, ink, columns)
+
+
+def _styled(chart: LayerChart, ink: str, columns: int) -> LayerChart:
+    """The chart with text and lines in a colour, and a legend of so many columns."""
+    chart = chart.configure(font=FONT).configure_view(stroke=None)
+    # a screen reader reads the description, not hundreds of marks
+    chart = chart.configure_mark(aria=False)
+    words: dict[str, Any] = {"labelColor": ink, "titleColor": ink, "titleFontWeight": 500}
+    words |= {"labelFontSize": TEXT, "titleFontSize": TEXT}
+    lines: dict[str, Any] = {"domainColor": ink, "tickColor": ink}
+    lines |= {"gridColor": ink, "gridOpacity": FAINT / 2}
+    chart = chart.configure_axis(**words, **lines, labelLimit=0.4 * WIDTH, titlePadding=10)
+    room = WIDTH / columns - 40
+    chart = chart.configure_legend(**words, orient="bottom", columns=columns, labelLimit=room)
+    above: dict[str, Any] = {"color": ink, "fontSize": TITLE}
+    below: dict[str, Any] = {"subtitleColor": ink, "subtitleFontSize": TEXT, "subtitlePadding": 4}
+    titled: LayerChart = chart.configure_title(
+        **above, **below, anchor="start", frame="bounds", offset=12
     )
-    return chart
+    return titled
 
 
 def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
-    rows, chart = mark.rows, alt.Chart(mark.rows)
-    x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
-    y = alt.Y(
-        "y:Q",
-        title=_lines(figure.y.title, figure.height / (0.55 * TEXT)),
-        **_altair_axis(alt, figure.y),
-    )
-    ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
-    encoding: dict[str, object] = {end: place for end, place in ends.items() if end in rows.columns}
-    if mark.kind in ("rule", "divider"):
-        look = {"strokeDash": [4, 3], "opacity": 0.7} if mark.kind == "rule" else {"opacity": FAINT}
-        return chart.mark_rule(color=ink, **look).encode(**encoding)
-    domain = list(figure.series)
-    lines = any(mark.kind == "line" for mark in figure.marks)
-    symbol = (
-        {"symbolType": "stroke", "symbolSize": 400} if lines else {}
-    )  # a dot would hide the dashes
-    legend = (
-        alt.Legend(title=None, symbolOpacity=1, **symbol)
-        if figure.legend and len(domain) > 1
-        else None
-    )
-    colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
-    own = (
-        alt.Color("series:N", scale=colours, legend=legend)
-        if "series" in rows.columns
-        else alt.value(ink)
-    )
-    further = [name for name in rows.columns if name not in DRAWN]
-    tips = [
-        alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "") for name in further
-    ]
-    encoding |= {"color": own, "tooltip": tips}
+    rows = mark.rows
+    chart = alt.Chart(mark.rows)
+    if mark.kind == "bar" and "size" in rows.columns:
+        return _altair_cells(alt, figure, rows, ink)
+    encoding = _altair_ends(alt, figure, rows)
+    if mark.kind == "rule":
+        return chart.mark_rule(color=ink, strokeDash=[4, 3], opacity=0.7).encode(**encoding)
+    if mark.kind == "divider":
+        return chart.mark_rule(color=ink, opacity=FAINT).encode(**encoding)
+    encoding |= _altair_look(alt, figure, rows, ink)
     if mark.kind == "line":
-        scale = alt.Scale(domain=domain, range=[list(dashes(figure, name)) for name in domain])
+        strokes = [list(dashes(figure, name)) for name in figure.series]
+        scale = alt.Scale(domain=list(figure.series), range=strokes)
+        legend = _altair_legend(alt, figure)
         encoding["strokeDash"] = alt.StrokeDash("series:N", scale=scale, legend=legend)
         chart = chart.mark_line(strokeWidth=2, point={"size": 24} if _few(mark) else False)
     elif mark.kind == "band":
         chart = chart.mark_area(opacity=FAINT)
-    elif mark.kind == "bar" and "size" in rows.columns:
-        scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
-        encoding["opacity"] = alt.Opacity("size:Q", scale=scale, legend=None)
-        middle = rows.with_columns(
-            (pl.col("x") + pl.col("x2")) / 2, (pl.col("y") + pl.col("y2")) / 2
-        )
-        written = (
-            alt.Chart(middle).mark_text(color=ink, fontSize=TEXT).encode(x=x, y=y, text="label:N")
-        )
-        return chart.mark_rect().encode(**encoding) + written
     elif mark.kind == "bar":
-        encoding["stroke"] = alt.Stroke(
-            "series:N", scale=colours, legend=None
-        )  # no seams between neighbours
+        # a stroke of the bar's own colour leaves no seams between neighbours
+        scale = _altair_colours(alt, figure)
+        encoding["stroke"] = alt.Stroke("series:N", scale=scale, legend=None)
         chart = chart.mark_rect(strokeWidth=0.5)
     elif mark.kind == "interval":
         chart = chart.mark_rule(strokeWidth=2)
@@ -183,98 +151,165 @@ def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, backgrou
     return chart.encode(**encoding)
 
 
+def _altair_cells(alt: ModuleType, figure: Figure, rows: pl.DataFrame, ink: str) -> Any:
+    """Bars whose opacity grows with their size, each with its label in the middle."""
+    ends = _altair_ends(alt, figure, rows)
+    scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
+    opacity = alt.Opacity("size:Q", scale=scale, legend=None)
+    look = _altair_look(alt, figure, rows, ink)
+    cells = alt.Chart(rows).mark_rect().encode(**ends, **look, opacity=opacity)
+    middle_x = pl.mean_horizontal("x", "x2")
+    middle_y = pl.mean_horizontal("y", "y2")
+    middles = rows.with_columns(x=middle_x, y=middle_y)
+    texts = alt.Chart(middles).mark_text(color=ink, fontSize=TEXT)
+    return cells + texts.encode(x=ends["x"], y=ends["y"], text="label:N")
+
+
+def _altair_ends(alt: ModuleType, figure: Figure, rows: pl.DataFrame) -> dict[str, Any]:
+    """The encoding of the places of marks."""
+    letters = figure.height / (0.55 * TEXT)
+    title = _lines(figure.y.title, letters)
+    x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
+    y = alt.Y("y:Q", title=title, **_altair_axis(alt, figure.y))
+    ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
+    return {end: place for end, place in ends.items() if end in rows.columns}
+
+
+def _altair_look(alt: ModuleType, figure: Figure, rows: pl.DataFrame, ink: str) -> dict[str, Any]:
+    """The encoding of the colours of marks, and their tooltips: the columns that are not drawn."""
+    colours = alt.value(ink)
+    if "series" in rows.columns:
+        scale = _altair_colours(alt, figure)
+        colours = alt.Color("series:N", scale=scale, legend=_altair_legend(alt, figure))
+    tooltips = []
+    for name, dtype in rows.schema.items():
+        if name not in DRAWN:
+            digits = ".4f" if dtype.is_float() else ""
+            tooltips.append(alt.Tooltip(name, format=digits))
+    return {"color": colours, "tooltip": tooltips}
+
+
+def _altair_colours(alt: ModuleType, figure: Figure) -> Any:
+    """The scale of the colours of series."""
+    colours = [colour(figure, name) for name in figure.series]
+    return alt.Scale(domain=list(figure.series), range=colours)
+
+
+def _altair_legend(alt: ModuleType, figure: Figure) -> Any:
+    """The legend of series that differ in colour; a dot in it would hide the dashes of lines."""
+    if not figure.legend or len(figure.series) < 2:
+        return None
+    has_lines = any(mark.kind == "line" for mark in figure.marks)
+    symbol = {"symbolType": "stroke", "symbolSize": 400} if has_lines else {}
+    return alt.Legend(title=None, symbolOpacity=1, **symbol)
+
+
 def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
-    scale: dict[str, object] = {"type": "log"} if axis.log else {"zero": False}
+    of_scale: dict[str, object] = {"type": "log"} if axis.log else {"zero": False}
     if axis.limits is not None:
-        scale.update(domain=list(axis.limits), nice=False)
+        of_scale.update(domain=list(axis.limits), nice=False)
+    scale = alt.Scale(**of_scale)
     if axis.ticks is None:
         whole = {"tickMinStep": 1, "format": ",d"} if axis.whole else {}
-        return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
-    places, names = (
-        [place for place, _ in axis.ticks],
-        [_lines(name, NAME) for _, name in axis.ticks],
-    )
-    label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    shown = alt.Axis(
-        grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False
-    )
-    return {"scale": alt.Scale(**scale), "axis": shown}
+        return {"scale": scale, "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
+    places = [place for place, _ in axis.ticks]
+    names = [_lines(name, NAME) for _, name in axis.ticks]
+    place = f"indexof({json.dumps(places)}, datum.value)"
+    label = f"{json.dumps(names, ensure_ascii=False)}[{place}]"
+    all_labels = {"labelOverlap": False, "labelFlush": False}
+    ticks = alt.Axis(grid=axis.grid, values=places, labelExpr=label, **all_labels)
+    return {"scale": scale, "axis": ticks}
 
 
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
-    """Draw the figure on Matplotlib axes, new ones by default; without a background, colours follow
-    the user's style.
+    """Draw the figure on Matplotlib axes, new ones by default.
+
+    Without a background, colours follow the user's style.
     """
     pyplot = load("matplotlib.pyplot", "plot")
-    own = ax is None
-    if not own and not isinstance(ax, pyplot.Axes):
+    refuse_other_axes(pyplot, ax)
+    ground = None if background is None else background_of(background)
+    if background is not None and ax is not None:
+        where = " is for a new figure, and ax has one already; leave one of the two out"
+        raise InvalidOption(option(background=ground), where)
+    is_new = ax is None
+    if is_new:
+        size = (WIDTH / 100, 1.7 + figure.height / 100)
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    ink = pyplot.rcParams["text.color"] if ground is None else ink_on(ground)
+    ax.grid(True, alpha=FAINT)
+    ax.set_axisbelow(True)
+    escaped = figure.written(_without_formulas)
+    for mark in escaped.marks:
+        _matplotlib_mark(ax, escaped, mark, ink, ground or ax.get_facecolor())
+    ax.set_xlabel(escaped.x.title)
+    _set_axis(ax, "x", figure.x)
+    _set_axis(ax, "y", figure.y)
+    ax.spines[["top", "right"]].set_visible(False)
+    width, height = _room(escaped, ax, is_new, pyplot.rcParams["font.size"])
+    _set_title(ax, figure, width)
+    ax.set_ylabel(_fit(figure.y.title, height / 0.6))
+    if figure.legend and len(figure.series) > 1:
+        columns = _legend_columns(escaped, 0.6, width, 4.8) if is_new else None
+        _set_legend(ax, figure, escaped, columns)
+    if ground is not None:
+        _recolour(ax, ink, ground)
+    axes: Axes = ax
+    return axes
+
+
+def refuse_other_axes(pyplot: ModuleType, ax: object) -> None:
+    """Refuse what is no axes of Matplotlib."""
+    if ax is not None and not isinstance(ax, pyplot.Axes):
         raise InvalidOption(
             f"ax={shown(ax)} is no Matplotlib axes; give one, as ax=axes[0] of several in a row"
         )
-    background = None if background is None else background_of(background)
-    if background is not None and not own:
-        where = " is for a new figure, and ax has one already; leave one of the two out"
-        raise InvalidOption(option(background=background), where)
-    plain, figure = figure, figure.written(_without_formulas)
-    if own:
-        _, ax = pyplot.subplots(
-            figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained"
-        )
-    ink = pyplot.rcParams["text.color"] if background is None else ink_on(background)
-    ax.grid(True, alpha=FAINT)
-    ax.set_axisbelow(True)
-    for mark in figure.marks:
-        _matplotlib_mark(ax, figure, mark, ink, background or ax.get_facecolor())
-    ax.set_xlabel(figure.x.title)
-    for side, axis in (("x", plain.x), ("y", plain.y)):
-        if axis.log:
-            ax.set(**{f"{side}scale": "log"})
-        if axis.ticks is not None:
-            ax.set(**{f"{side}ticks": [place for place, _ in axis.ticks]})
-            ax.set(**{f"{side}ticklabels": [_fit(name, NAME) for _, name in axis.ticks]})
-            ax.minorticks_off()
-        elif axis.whole:
-            getattr(ax, f"{side}axis").get_major_locator().set_params(integer=True)
-        if axis.limits is not None:
-            ax.set(**{f"{side}lim": axis.limits})
-        ax.grid(axis.grid, axis=side)
-    ax.spines[["top", "right"]].set_visible(False)
-    width, height = _room(figure, ax, own, pyplot.rcParams["font.size"])
-    under = _fit(plain.below, width / 0.53)
+
+
+def _set_axis(ax: Axes, side: Literal["x", "y"], axis: Axis) -> None:
+    """Set the scale, the ticks, the limits and the grid of an axis."""
+    if axis.log:
+        ax.set(**{f"{side}scale": "log"})
+    if axis.ticks is not None:
+        places = [place for place, _ in axis.ticks]
+        names = [_fit(name, NAME) for _, name in axis.ticks]
+        ax.set(**{f"{side}ticks": places})
+        ax.set(**{f"{side}ticklabels": names})
+        ax.minorticks_off()
+    elif axis.whole:
+        getattr(ax, f"{side}axis").get_major_locator().set_params(integer=True)
+    if axis.limits is not None:
+        ax.set(**{f"{side}lim": axis.limits})
+    ax.grid(axis.grid, axis=side)
+
+
+def _set_title(ax: Any, figure: Figure, width: float) -> None:
+    """Set the title, and the texts below it, in lines of this width."""
+    under = _fit(figure.below, width / 0.53)
     pad = 9 + 13 * (1 + under.count("\n"))
-    ax.set_title(_fit(plain.title, width / 0.78), loc="left", weight="bold", pad=pad)
-    ax.annotate(
-        under, (0, 1), (0, 5), "axes fraction", "offset points", va="bottom", in_layout=False
-    )
-    ax.set_ylabel(_fit(plain.y.title, height / 0.6))
-    if figure.legend and len(figure.series) > 1:
-        handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
-        named = {
-            name: _fit(text, 2 * NAME)
-            for name, text in zip(figure.series, plain.series, strict=True)
-        }
-        columns = _legend_columns(figure, 0.6, width, 4.8)
-        series, below = [name for name in figure.series if name in handles], {}
-        if own:
-            below = {
-                "loc": "upper left",
-                "ncols": columns,
-                "bbox_to_anchor": (0, 0),
-                "bbox_transform": _below(ax),
-            }
-            ax.figure.set_figheight(
-                ax.figure.get_figheight() + 0.2 * ((len(series) - 1) // columns)
-            )
-        ax.legend(
-            [handles[name] for name in series],
-            [named[name] for name in series],
-            frameon=False,
-            **below,
-        )
-    if background is not None:
-        _recolour(ax, ink, background)
-    drawn: Axes = ax
-    return drawn
+    ax.set_title(_fit(figure.title, width / 0.78), loc="left", weight="bold", pad=pad)
+    place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    ax.annotate(under, (0, 1), (0, 5), **place, in_layout=False)
+
+
+def _set_legend(ax: Any, figure: Figure, escaped: Figure, columns: int | None) -> None:
+    """Set the legend, below the axes if it has a number of columns."""
+    artists, labels = ax.get_legend_handles_labels()
+    handles = dict(zip(labels, artists, strict=True))
+    handles_there = []
+    texts = []
+    for name, text in zip(escaped.series, figure.series, strict=True):
+        if name in handles:
+            handles_there.append(handles[name])
+            texts.append(_fit(text, 2 * NAME))
+    place: dict[str, Any] = {}
+    if columns is not None:
+        place = {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0)}
+        place["bbox_transform"] = _below(ax)
+        further_lines = (len(texts) - 1) // columns
+        height = ax.figure.get_figheight()
+        ax.figure.set_figheight(height + 0.2 * further_lines)
+    ax.legend(handles_there, texts, frameon=False, **place)
 
 
 def _below(ax: Axes) -> Transform:
@@ -284,24 +319,30 @@ def _below(ax: Axes) -> Transform:
     return ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)
 
 
-def _room(figure: Figure, ax: Axes, own: bool, size: float) -> tuple[float, float]:
-    """The width for text above the axes and the height for text beside them, in multiples of a
-    font's size in points.
+def _room(figure: Figure, ax: Axes, is_new: bool, size: float) -> tuple[float, float]:
+    """The width for text above the axes and the height for text beside them, in letters.
+
+    A letter is as wide and as high as a font's size in points.
     """
-    if not own:
-        box, unit = ax.get_window_extent(), ax.figure.dpi / 72 * size
+    if not is_new:
+        box = ax.get_window_extent()
+        unit = ax.figure.dpi / 72 * size
         return float(box.width) / unit, float(box.height) / unit
-    labels = max((min(len(name), NAME) for _, name in figure.y.ticks or ()), default=4)
+    width = 0.72 * WIDTH / size
     height = 0.72 * figure.height / size
-    left = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
-    return 0.72 * WIDTH / size - left - 1.8, height
+    lines = _wrapped(figure.y.title, height / 0.6)
+    letters = [min(len(name), NAME) for _, name in figure.y.ticks or ()]
+    left = 1.2 * len(lines) + 0.6 * max(letters, default=4)
+    return width - left - 1.8, height
 
 
 def _fit(text: str, width: float) -> str:
-    """Wrap the text to `width` letters and escape it for Matplotlib line by line: an escape must
-    not be cut in two.
+    """Wrap the text to `width` letters and escape it for Matplotlib line by line.
+
+    An escape must not be cut in two.
     """
-    return "\n".join(map(_without_formulas, _wrapped(visible(text), width)))
+    lines = _wrapped(visible(text), width)
+    return "\n".join(map(_without_formulas, lines))
 
 
 def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
@@ -317,52 +358,67 @@ def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
 
 
 def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background: ColorType) -> None:
+    rows = mark.rows
     if mark.kind in ("rule", "divider"):
-        style = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
-        for place in mark.rows.to_series():
-            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(
-                place, color=ink, lw=1, **style
-            )
+        draw_line = ax.axvline if rows.columns == ["x"] else ax.axhline
+        dashed = {"ls": (0, (4, 3)), "alpha": 0.7}
+        style = dashed if mark.kind == "rule" else {"alpha": FAINT}
+        for place in rows.to_series():
+            draw_line(place, color=ink, lw=1, **style)
         return
-    rows = (
-        mark.rows
-        if "series" in mark.rows.columns
-        else mark.rows.with_columns(series=pl.lit(None, pl.String))
-    )
+    if "series" not in rows.columns:
+        no_name = pl.lit(None, pl.String)
+        rows = rows.with_columns(series=no_name)
     for (name,), part in rows.group_by("series", maintain_order=True):
         label = None if name is None else str(name)
-        look: dict[str, Any] = {
-            "color": ink if label is None else colour(figure, label),
-            "label": label,
-        }
-        ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
-        x, y, x2, y2, size = ends
-        if mark.kind == "line":
-            spaces, dot = dashes(figure, str(label)), "o" if _few(mark) else ""
-            ax.plot(x, y, lw=2, ls=(0, spaces) if spaces else "-", marker=dot, ms=4, **look)
-        elif mark.kind == "band":
-            ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
-        elif mark.kind == "bar":
-            bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
-            for bar, strength, text in (
-                zip(bars, size, part["label"], strict=True) if size is not None else ()
-            ):
-                bar.set_alpha(STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * strength)
+        paint = ink if label is None else colour(figure, label)
+        look = {"color": paint, "label": label}
+        _matplotlib_series(ax, figure, mark, part, look, background)
+
+
+def _matplotlib_series(
+    ax: Any,
+    figure: Figure,
+    mark: Mark,
+    part: pl.DataFrame,
+    look: dict[str, Any],
+    background: ColorType,
+) -> None:
+    """Draw the marks of one series."""
+    paint = look["color"]
+    ends: dict[str, Any] = dict.fromkeys(ENDS)
+    ends |= {end: part[end].to_numpy() for end in ENDS if end in part.columns}
+    x, y, x2, y2, size = ends.values()
+    if mark.kind == "line":
+        spaces = dashes(figure, str(look["label"]))
+        style = (0, spaces) if spaces else "-"
+        dot = "o" if _few(mark) else ""
+        ax.plot(x, y, lw=2, ls=style, marker=dot, ms=4, **look)
+    elif mark.kind == "band":
+        ax.fill_between(x, y, y2, color=paint, alpha=FAINT, lw=0)
+    elif mark.kind == "bar":
+        bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
+        if size is not None:
+            weakest, strongest = STRENGTH
+            for bar, strength, text in zip(bars, size, part["label"], strict=True):
+                opacity = weakest + (strongest - weakest) * strength
+                bar.set_alpha(opacity)
                 ax.annotate(text, bar.get_center(), ha="center", va="center")
-        elif mark.kind == "interval":
-            lines, *ends = (ax.vlines, x, y, y2) if x2 is None else (ax.hlines, y, x, x2)
-            lines(*ends, color=look["color"], lw=2)
-        elif size is not None:
-            ax.scatter(
-                x, y, s=size / _largest(mark) * 160, color=look["color"], alpha=_opacity(mark), lw=0
-            )
-        else:
-            ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
+    elif mark.kind == "interval" and x2 is None:
+        ax.vlines(x, y, y2, color=paint, lw=2)
+    elif mark.kind == "interval":
+        ax.hlines(y, x, x2, color=paint, lw=2)
+    elif size is not None:
+        area = size / _largest(mark) * 160
+        ax.scatter(x, y, s=area, color=paint, alpha=_opacity(mark), lw=0)
+    else:
+        ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
 
 
 def _few(mark: Mark) -> bool:
     """Whether a line has so few points that each gets a dot."""
-    return len(mark.rows) <= 40 * mark.rows["series"].n_unique()
+    n_series = mark.rows["series"].n_unique()
+    return len(mark.rows) <= 40 * n_series
 
 
 def _opacity(mark: Mark) -> float:
@@ -372,11 +428,13 @@ def _opacity(mark: Mark) -> float:
 
 def _largest(mark: Mark) -> float:
     """The largest `size` of a dot; at least 4, so that dots of few queries stay small."""
-    return max(float(mark.rows["size"].max() or 0), 4.0)  # type: ignore[arg-type]
+    largest: Any = mark.rows["size"].max()
+    return max(float(largest or 0), 4.0)
 
 
 def _wrapped(text: str, width: float) -> list[str]:
-    return textwrap.wrap(text, max(int(width), 20))
+    letters = max(int(width), 20)
+    return textwrap.wrap(text, letters)
 
 
 def _lines(text: str, width: float) -> str | list[str] | None:
@@ -386,16 +444,19 @@ def _lines(text: str, width: float) -> str | list[str] | None:
 
 
 def _legend_columns(figure: Figure, letter: float, width: float, mark: float) -> int:
-    """The number of legend columns that fit into a width, for the width of a letter and of a mark
-    with its gaps.
+    """The number of legend columns that fit into a width.
+
+    `letter` is the width of a letter, `mark` that of a mark with its gaps.
     """
     longest = max(map(len, figure.series), default=0)
-    return max(1, min(LEGEND, len(figure.series), int(width / (longest * letter + mark))))
+    fitting = int(width / (longest * letter + mark))
+    return max(1, min(LEGEND, len(figure.series), fitting))
 
 
 def _without_markup(text: str) -> str:
-    """Text that cannot open a tag in Altair's pages, which escape nothing: an invisible U+2060
-    follows such a ``<``.
+    """Text that cannot open a tag in Altair's pages, which escape nothing.
+
+    An invisible U+2060 follows each ``<`` that would.
     """
     return re.sub(r"<(?=[A-Za-z/!?])", "<\N{WORD JOINER}", visible(text))
 
@@ -415,20 +476,25 @@ def background_of(colour: str) -> str:
 
 
 def ink_on(background: str) -> str:
-    """The colour of text: black or white, whichever contrasts more. At least 4.58 : 1, whatever the
-    background.
+    """The colour of text.
+
+    It is black or white, whichever contrasts more: at least 4.58 : 1, whatever the background.
     """
     return max(INKS, key=lambda ink: contrast(ink, background))
 
 
 def contrast(a: str, b: str) -> float:
     """WCAG's contrast ratio of two colours, from 1 to 21; small text needs 4.5."""
-    darker, lighter = sorted((_luminance(a), _luminance(b)))
+    luminances = (_luminance(a), _luminance(b))
+    darker, lighter = sorted(luminances)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def _luminance(colour: str) -> float:
     """The relative luminance of sRGB, from 0 to 1."""
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+    linear = []
+    for place in (1, 3, 5):
+        part = int(colour[place : place + 2], 16) / 255
+        linear.append(part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+    red, green, blue = linear
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,12 +1,13 @@
-"""Plots as verbs that give figures: the options of every plot, the means that they show, axes and
-marks.
+"""Plots as verbs that give figures.
+
+Here are the options of every plot, the means that they show, axes and marks.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict, cast
@@ -98,24 +99,23 @@ HELP = help_of(Shared)
 
 
 def plot(**declared: Any) -> Callable[[F], F]:
-    """Declare a function as a plot: a verb whose signature and help have the options that its
-    keywords unpack.
-    """
+    """Declare a function as a plot: a verb with the options that its keywords unpack."""
 
     def declare(function: F) -> F:
         given = group_of(function) or {}
         types = {name: given[name] for name in HELP if name in given} | {"ax": "Axes | None"}
-        by_name = inspect.Parameter.KEYWORD_ONLY
-        usual = {"ci": CI}
-        shared = {
-            x: inspect.Parameter(x, by_name, default=usual.get(x), annotation=kind)
-            for x, kind in types.items()
-        }
+        shared = {name: _option(name, annotation) for name, annotation in types.items()}
         show(function, shared, {"TheRuns": TheRuns, "Column": Column, "Confidence": Confidence})
         explain(function, HELP)
         return verb(gives="whole", **declared)(function)
 
     return declare
+
+
+def _option(name: str, annotation: Any) -> inspect.Parameter:
+    default = CI if name == "ci" else None
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 
 
 def unpacked(table: Table[Any], shared: Shared) -> tuple[pl.DataFrame, Setup, Runs]:
@@ -130,21 +130,25 @@ class OfSeries:
     summary: Summary
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        runs, setup = self.summary.runs, part.setup
+        runs = self.summary.runs
+        setup = part.setup
         runs.require(part.rows, setup)
-        found = self.summary.of_part(part)
-        run = pl.col(RUN) if runs.scores else pl.lit(setup.roles.score)
+        values = self.summary.of_part(part)
         if runs.key:
-            run = pl.col(keys(runs.key)[0]).cast(pl.String)
-        found = found.with_columns(run.alias(RUN))
-        if HELD.text in found.columns:
-            found = with_facts(found, part.rows, setup, runs)
-        return with_places(found, part, runs)
+            column = keys(runs.key)[0]
+            run = pl.col(column).cast(pl.String)
+        else:
+            run = pl.col(RUN) if runs.scores else pl.lit(setup.roles.score)
+        values = values.with_columns(run.alias(RUN))
+        if HELD.text in values.columns:
+            values = with_facts(values, part.rows, setup, runs)
+        return with_places(values, part, runs)
 
 
 class Measured:
-    """The values of metrics by run, slice and query; their means and intervals are computed as
-    `summarize` does.
+    """The values of metrics by run, slice and query.
+
+    Their means and intervals are computed as `summarize` does.
 
     Attributes
     ----------
@@ -170,58 +174,69 @@ class Measured:
         resampling: Resampling,
     ) -> None:
         setup = table.setup
-        calls = [call.under(setup) for call in calls]
         refuse_bounds(setup)
-        slices = (*runs.key, *([] if by in (None, *runs.key) else [str(by)]))
-        self.query, self.calls, self.resampling = runs.queries(setup).roles.query, calls, resampling
-        size = size_calls(setup, calls) if runs.columns else []
-        summary = Summary((*calls, *size), setup, runs, slices, None, resampling)
-        found = in_order(table.by_parts(OfSeries(summary)), table, runs)
+        self.calls = [call.under(setup) for call in calls]
+        self.resampling = resampling
+        self.query = runs.queries(setup).roles.query
+        slices = runs.key
+        if by is not None and by not in runs.key:
+            slices = (*runs.key, str(by))
+        sizes = size_calls(setup, self.calls) if runs.columns else []
+        summary = Summary((*self.calls, *sizes), setup, runs, slices, None, resampling)
         self.key = summary.query
+        of_parts = table.by_parts(OfSeries(summary))
+        values = in_order(of_parts, table, runs)
         if by is not None:
-            found = found.with_columns(pl.col(keys(slices)[-1]).alias(SLICE))
-        sizes = RunSizes.of(found, setup, runs, calls) if size else None
-        if sizes is not None:
-            sizes.warn()
-        self.note = "" if sizes is None else " ".join(unequal(sizes.settings))
-        if by is not None and len(found):
-            of_runs = found.partition_by(RUN, maintain_order=True)
-            found = pl.concat([part.sort(SLICE, nulls_last=True) for part in of_runs])
-        self.runs = runs.named(found)
-        of_slice = [] if by is None else [pl.col(SLICE).cast(pl.String).fill_null("null")]
-        of_run = [pl.col(RUN)] if by is None or (len(self.runs) > 1 and by not in runs.key) else []
-        self.values = found.with_columns(
-            pl.concat_str(*of_run, *of_slice, separator=", ").alias(SERIES)
-        )
-        self.series = (
-            self.runs if by is None else list(self.values[SERIES].unique(maintain_order=True))
-        )
+            values = values.with_columns(pl.col(keys(slices)[-1]).alias(SLICE))
+        self.note = ""
+        if sizes:
+            run_sizes = RunSizes.of(values, setup, runs, self.calls)
+            run_sizes.warn()
+            self.note = " ".join(unequal(run_sizes.settings))
+        if by is not None and len(values):
+            of_runs = values.partition_by(RUN, maintain_order=True)
+            sorted_ = [part.sort(SLICE, nulls_last=True) for part in of_runs]
+            values = pl.concat(sorted_)
+        self.runs = runs.named(values)
+        names = []
+        if by is None or (len(self.runs) > 1 and by not in runs.key):
+            names.append(pl.col(RUN))
+        if by is not None:
+            names.append(pl.col(SLICE).cast(pl.String).fill_null("null"))
+        series = pl.concat_str(names, separator=", ").alias(SERIES)
+        self.values = values.with_columns(series)
         self.several = by is not None or len(self.runs) > 1
+        self.series = self.runs
+        if by is not None:
+            names_of_series = self.values[SERIES]
+            self.series = list(names_of_series.unique(maintain_order=True))
 
     @classmethod
-    def of(
+    def from_options(
         cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None
     ) -> Measured:
         """The values that a call of a plot asks for."""
-        given = cast("SlicedOptions", shared)
-        resampling = replace(RESAMPLED.get(), ci=given.get("ci", CI))
-        return cls(table, unpacked(table, shared)[2], calls, by or given.get("by"), resampling)
+        options = cast("SlicedOptions", shared)
+        ci = options.get("ci", CI)
+        resampling = replace(RESAMPLED.get(), ci=ci)
+        _, _, runs = unpacked(table, shared)
+        by = by or options.get("by")
+        return cls(table, runs, calls, by, resampling)
 
     def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:
-        """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind
-        `interval`, and `queries`.
-        """
-        of = self.values if values is None else values
-        rows = averages(of, self.key, self.calls, key, self.resampling)
-        ends = {"low": "ci_low", "high": "ci_high", "interval": "interval"}
-        columns = [pl.col(name).alias("series" if name == SERIES else name) for name in key]
-        figures = {
-            name: at if at in rows.columns else pl.lit(None, pl.Float64)
-            for name, at in ends.items()
-        }
-        return rows.select(*columns, "metric", y="mean", queries="n_queries", **figures).drop_nulls(
-            "y"
-        )
+        """A row per key and metric: the mean `y`, its interval, and the number of queries."""
+        if values is None:
+            values = self.values
+        rows = averages(values, self.key, self.calls, key, self.resampling)
+        names = {SERIES: "series"}
+        columns = [pl.col(name).alias(names.get(name, name)) for name in key]
+        figures = {}
+        for name, column in (("low", "ci_low"), ("high", "ci_high"), ("interval", "interval")):
+            figures[name] = pl.lit(None, pl.Float64)
+            if column in rows.columns:
+                figures[name] = pl.col(column)
+        rows = rows.select(*columns, "metric", y="mean", queries="n_queries", **figures)
+        return rows.drop_nulls("y")
 
     @property
     def count(self) -> str:
@@ -230,12 +245,14 @@ class Measured:
 
     def intervals(self, rows: pl.DataFrame) -> str:
         """The level and the kinds of the intervals of some means, as the end of a sentence."""
-        return with_intervals(self.resampling.ci, kinds_of(rows["interval"]))
+        kinds = kinds_of(rows["interval"])
+        return with_intervals(self.resampling.ci, kinds)
 
 
 def most_queries(per_query: pl.DataFrame) -> str:
     """The number of queries of the run that has the most, as text."""
-    return queries(max(per_query[RUN].value_counts()["count"], default=0))
+    counts = per_query[RUN].value_counts()["count"]
+    return queries(max(counts, default=0))
 
 
 @dataclass(frozen=True)
@@ -252,8 +269,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Marks of one kind, a row each: `x`, `y`, `series`, and optionally `x2`, `y2`, `size` and
-    `label`.
+    """Marks of one kind, a row each: `x`, `y`, `series`; some have `x2`, `y2`, `size`, `label`.
 
     A mark without `series` has the colour of the text. The opacity of a bar grows with its `size`,
     from 0 to 1; its `label` is in its middle. The area of a point grows with its `size`. Altair
@@ -266,8 +282,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture before it is drawn; ``series`` differ in colour, in that of their place ``among``
-    all runs, if they are some.
+    """A picture before it is drawn.
+
+    ``series`` differ in colour, in that of their place ``among`` all runs, if they are some.
 
     Below the subtitle stands a ``note``, which a page with several pictures of the same runs says
     once.
@@ -291,12 +308,13 @@ class Figure:
     @property
     def below(self) -> str:
         """The texts below the title."""
-        return ". ".join(filter(None, (self.subtitle, self.note)))
+        texts = filter(None, (self.subtitle, self.note))
+        return ". ".join(texts)
 
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""
-        found: Figure = _written(self, how)
-        return found
+        figure: Figure = _written(self, how)
+        return figure
 
 
 def _written(part: Any, how: Callable[[str], str]) -> Any:
@@ -307,20 +325,24 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
     if isinstance(part, tuple):
         return tuple(_written(x, how) for x in part)
     if isinstance(part, (Figure, Axis, Mark)):
-        return replace(part, **{x: _written(y, how) for x, y in vars(part).items()})
+        fields = {name: _written(value, how) for name, value in vars(part).items()}
+        return replace(part, **fields)
     return part
 
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
-    """A line of means over the band of their intervals; the band has a gap where a mean has none,
-    and a lone one is upright.
+    """A line of means over the band of their intervals.
+
+    The band has a gap where a mean has none, and a lone one is upright.
     """
-    there = pl.col("low").is_not_null()
-    band = rows.filter(there.any().over("series")).select(
-        "series", "x", y="low", y2="high", there=there
-    )
-    near = pl.col("there").shift(1) | pl.col("there").shift(-1)
-    lone = band.filter(pl.col("there") & ~near.fill_null(value=False).over("series")).drop("there")
+    has_interval = pl.col("low").is_not_null()
+    of_series = rows.filter(has_interval.any().over("series"))
+    band = of_series.select("series", "x", y="low", y2="high", there=has_interval)
+    there = pl.col("there")
+    neighbour = there.shift(1) | there.shift(-1)
+    has_neighbour = neighbour.fill_null(value=False).over("series")
+    is_lone = there & ~has_neighbour
+    lone = band.filter(is_lone).drop("there")
     upright = () if lone.is_empty() else (Mark("interval", lone),)
     line = rows.drop("low", "high", "interval", "metric", RUN, strict=False)
     return (Mark("band", band.drop("there")), *upright, Mark("line", line))
@@ -328,6 +350,12 @@ def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
 
 def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:
     return tuple(rows["series"].unique(maintain_order=True))
+
+
+def at_each_cutoff(curves: Sequence[Call], cutoffs: Iterable[int]) -> dict[Call, tuple[Call, int]]:
+    """The metrics of curves at each cutoff, with the metric and the cutoff that they come from."""
+    pairs = [(call, k) for call in curves for k in cutoffs]
+    return {call.with_defaults({"k": k}): (call, k) for call, k in pairs}
 
 
 def at_cutoffs(
@@ -340,65 +368,90 @@ def at_cutoffs(
     several: bool,
     note: str = "",
 ) -> Figure:
-    """A figure of means or values at each cutoff, from the metrics there; `together` names the axis
-    of several metrics.
+    """A figure of means or values at each cutoff, from the metrics there.
+
+    `together` names the axis of several metrics.
     """
-    drawn = list(dict.fromkeys(call for call, _ in calls.values()))
-    metric = pl.col("metric").replace_strict(
-        {at.text: call.display for at, (call, _) in calls.items()}
-    )
-    k = pl.col("metric").replace_strict(
-        {at.text: k for at, (_, k) in calls.items()}, return_dtype=pl.Int64
-    )
-    parts = [
-        *([metric] if len(drawn) > 1 or not several else []),
-        *([pl.col("series")] if several else []),
-    ]
-    lines = rows.with_columns(
-        series=pl.concat_str(parts, separator=", "), x=k.cast(pl.Float64), cutoff=k
-    )
-    title = f"{', '.join(call.display for call in drawn)} at every cutoff"
-    y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
+    of_curves = (call for call, _ in calls.values())
+    metrics = list(dict.fromkeys(of_curves))
+    names: dict[str, str] = {}
+    cutoffs: dict[str, int] = {}
+    for at_k, (call, cutoff) in calls.items():
+        names[at_k.text] = call.display
+        cutoffs[at_k.text] = cutoff
+    k = pl.col("metric").replace_strict(cutoffs, return_dtype=pl.Int64)
+    parts = []
+    if len(metrics) > 1 or not several:
+        parts.append(pl.col("metric").replace_strict(names))
+    if several:
+        parts.append(pl.col("series"))
+    series = pl.concat_str(parts, separator=", ")
+    lines = rows.with_columns(series=series, x=k.cast(pl.Float64), cutoff=k)
+    title = f"{', '.join(call.display for call in metrics)} at every cutoff"
+    y = Axis(f"{metrics[0].display}@k" if len(metrics) == 1 else together)
     return Figure(title, subtitle, x, y, banded(lines), lines_of(lines), note=note)
 
 
 def placed(values: pl.Series) -> pl.DataFrame:
-    """The places of values on an axis, and their texts: numbers and times at their distances,
-    others one after another.
+    """The places of values on an axis, and their texts.
+
+    Numbers and times stand at their distances, others one after another.
     """
     values = values.drop_nulls().sort()
     if values.dtype.is_numeric() or values.dtype.is_temporal():
         place = values.to_physical()
     else:
-        if values.dtype != pl.Enum:  # v10 after v9
-            parts = [re.split(r"(\d+)", text) for text in values.cast(pl.String)]
-            whole = [[int(x) if i % 2 else x for i, x in enumerate(part)] for part in parts]
-            values = values[sorted(range(len(values)), key=whole.__getitem__)]
+        if values.dtype != pl.Enum:
+            values = _versions_in_order(values)
         place = pl.Series(range(len(values)), dtype=pl.Int64)
-    places = pl.DataFrame({SLICE: values, "text": as_texts(values), "x": place.cast(pl.Float64)})
+    x = place.cast(pl.Float64)
+    places = pl.DataFrame({SLICE: values, "text": as_texts(values), "x": x})
     return places.filter(pl.col("x").is_finite())
+
+
+def _versions_in_order(values: pl.Series) -> pl.Series:
+    """The values sorted as texts, with their whole numbers by size: v10 after v9."""
+    texts = values.cast(pl.String)
+
+    def parts(place: int) -> list[int | str]:
+        words = re.split(r"(\d+)", texts[place])
+        return [int(word) if i % 2 else word for i, word in enumerate(words)]
+
+    order = sorted(range(len(values)), key=parts)
+    return values[order]
 
 
 def as_texts(values: pl.Series) -> pl.Series:
     """The values as texts; times without seconds, or hours, that are zero in all."""
     if not values.dtype.is_temporal():
         return values.cast(pl.String)
-    clock = values.dt.replace_time_zone(None) if isinstance(values.dtype, pl.Datetime) else values
-    texts = clock.dt.to_string()
+    if isinstance(values.dtype, pl.Datetime):
+        values = values.dt.replace_time_zone(None)
+    texts = values.dt.to_string()
     for zeros in (r"\.0+$", ":00$", " 00:00$"):
-        texts = texts.str.replace(zeros, "") if texts.str.contains(zeros).all() else texts
+        if texts.str.contains(zeros).all():
+            texts = texts.str.replace(zeros, "")
     return texts
 
 
 def thinned(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
     """The ticks of an axis whose texts do not run into each other."""
-    found: list[tuple[float, str]] = []
-    if len(places):
-        room = (places["x"][-1] - places["x"][0]) * (max(map(len, places["text"])) + 2) / LETTERS
-        for place, text in places.select("x", "text").iter_rows():
-            if not found or place - found[-1][0] >= room:
-                found.append((place, text))
-    return tuple(found)
+    ticks: list[tuple[float, str]] = []
+    if places.is_empty():
+        return ()
+    x = places["x"]
+    width = x[-1] - x[0]
+    longest = max(map(len, places["text"]))
+    room = width * (longest + 2) / LETTERS
+    for place, text in places.select("x", "text").iter_rows():
+        if not ticks or place - ticks[-1][0] >= room:
+            ticks.append((place, text))
+    return tuple(ticks)
+
+
+def at_places(column: str, places: Mapping[str, float]) -> pl.Expr:
+    """The place of each text of a column on an axis."""
+    return pl.col(column).replace_strict(places, default=None, return_dtype=pl.Float64)
 
 
 def legible(names: Sequence[str] | pl.Series, most: int, what: str) -> None:

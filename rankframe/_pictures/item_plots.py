@@ -1,6 +1,4 @@
-"""The content of plots of the items that all users are shown, and of trade-offs between metrics of
-recommendations.
-"""
+"""The content of plots of items that all users are shown, and of trade-offs of metrics."""
 
 from __future__ import annotations
 
@@ -34,6 +32,7 @@ from .figure import (
     Measured,
     Shared,
     at_cutoffs,
+    at_each_cutoff,
     one_call,
     plot,
     unpacked,
@@ -95,63 +94,65 @@ def exposure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1],
+    ... })
     >>> df.rank.plot.exposure(k=2, items=4).title.text
     'Lorenz curve of exposure@2'
     """
     frame, setup, runs = unpacked(table, shared)
     weighing = Weighing.of(k, weight)
-    found = _exposed(table, runs, weighing)
-    ids = catalog_and_past(runs.queries(setup), frame.schema, unknown_items).catalog.ids
-    if ids is not None and unknown_items == "drop":
-        found = found.filter(place_in(ids, found[item_column(setup, frame.columns)]).is_not_null())
+    shown = _exposed(table, runs, weighing)
+    known = catalog_and_past(runs.queries(setup), frame.schema, unknown_items).catalog.ids
+    if known is not None and unknown_items == "drop":
+        items_shown = shown[item_column(setup, frame.columns)]
+        shown = shown.filter(place_in(known, items_shown).is_not_null())
     at = "" if k is None else f"@{k}"
-    options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(
-        table, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI)
-    )
-    size = max(gini["n_items"], default=0)
-    names = runs.named(found)
-    of_runs = ((run, found.filter(pl.col(RUN) == run)["exposure"]) for run in names)
-    rows = [_lorenz(exposed, size).with_columns(series=pl.lit(run)) for run, exposed in of_runs]
-    equal = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0], "series": [EQUAL] * 2})
-    ends = (
-        (row[RUN], _with_ends(row))
-        for row in gini.iter_rows(named=True)
-        if row["value"] is not None
-    )
-    subtitle = "; ".join(f"{f'{run}: ' * (len(names) > 1)}Gini {value}" for run, value in ends)
+    of_weight = f"rbp,p={weighing.p:g}" if weighing.weight == "rbp" else weighing.weight
+    gini = [f"exposure_gini(weight={of_weight}){at}"]
+    measured = _measured(table, runs, gini, unknown_items, shared.get("ci", CI))
+    n_items = max(measured["n_items"], default=0)
+    names = runs.named(shown)
+    curves = []
+    for run in names:
+        of_run = shown.filter(pl.col(RUN) == run)
+        curve = _lorenz(of_run["exposure"], n_items)
+        curves.append(curve.with_columns(series=pl.lit(run)))
+    diagonal = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+    curves.append(diagonal.with_columns(series=pl.lit(EQUAL)))
+    texts = []
+    for row in measured.drop_nulls("value").iter_rows(named=True):
+        run = f"{row[RUN]}: " if len(names) > 1 else ""
+        texts.append(f"{run}Gini {_with_ends(row)}")
+    subtitle = "; ".join(texts) or "no item is shown"
     x = Axis("share of the catalog's items, the least shown first", limits=(0, 1))
-    y, marks = (
-        Axis("share of exposure", limits=(0, 1)),
-        (Mark("line", pl.concat([*rows, equal], how="diagonal")),),
-    )
-    return Figure(
-        f"Lorenz curve of exposure{at}",
-        subtitle or "no item is shown",
-        x,
-        y,
-        marks,
-        (*names, EQUAL),
-    )
+    y = Axis("share of exposure", limits=(0, 1))
+    lines = pl.concat(curves, how="diagonal")
+    marks = (Mark("line", lines),)
+    title = f"Lorenz curve of exposure{at}"
+    return Figure(title, subtitle, x, y, marks, (*names, EQUAL))
 
 
 def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
-    """The corners of the curve of a run, thinned to `POINTS`; items that are never shown count with
-    exposure 0.
+    """The corners of the curve of a run, thinned to `POINTS`.
+
+    Items that are never shown count with exposure 0.
     """
-    missing = (
-        pl.zeros(size - len(exposed), pl.Float64, eager=True)
-        if size > len(exposed)
-        else exposed.clear()
-    )
-    falling = pl.concat([missing, exposed.rename(missing.name).sort()])
-    shares = (falling.cum_sum() / falling.sum()).rename("")
-    share = pl.concat([pl.Series([0.0]), shares]) if len(exposed) else pl.Series([])
-    rows = pl.DataFrame({"y": share.cast(pl.Float64)}).with_row_index("items")
-    n, items = max(len(rows) - 1, 1), pl.col("items").cast(pl.Int64)
-    kept = (items * POINTS // n).diff().fill_null(1) > 0
-    return rows.filter(kept | (items == n)).select(x=items / n, y="y", items=items)
+    rising = exposed.rename("").sort()
+    if size > len(exposed):
+        never_shown = pl.zeros(size - len(exposed), pl.Float64, eager=True).rename("")
+        rising = pl.concat([never_shown, rising])
+    share = pl.Series([], dtype=pl.Float64)
+    if len(exposed):
+        shares = rising.cum_sum() / rising.sum()
+        share = pl.concat([pl.Series([0.0]), shares])
+    rows = pl.DataFrame({"y": share}).with_row_index("items")
+    n = max(len(rows) - 1, 1)
+    items = pl.col("items").cast(pl.Int64)
+    point = items * POINTS // n
+    begins = point.diff().fill_null(1) > 0
+    corners = rows.filter(begins | (items == n))
+    return corners.select(x=items / n, y="y", items=items)
 
 
 @plot(by_parts=True)
@@ -187,53 +188,53 @@ def long_tail(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1],
+    ... })
     >>> df.rank.plot.long_tail(k=1, interactions=df).title.text
     'Exposure@1 of items by popularity'
     """
     frame, setup, runs = unpacked(table, shared)
     doc = item_column(setup, frame.columns)
-    found = _exposed(table, runs, Weighing.of(k, weight))
+    shown = _exposed(table, runs, Weighing.of(k, weight))
     counts = _popularity(frame, setup, runs)
-    names = runs.named(found)
-    found = found.with_columns(pl.col(doc).cast(counts.schema[doc]))
-    ranked = (
-        pl.concat([counts.select(doc), found.select(doc)]).unique().join(counts, on=doc, how="left")
-    )
-    ranked = ranked.with_columns(pl.col("users").fill_null(0)).sort(
-        "users", doc, descending=[True, False]
-    )
+    id_type = counts.schema[doc]
+    shown = shown.with_columns(pl.col(doc).cast(id_type))
+    every = pl.concat([counts.select(doc), shown.select(doc)]).unique()
+    popular = every.join(counts, on=doc, how="left").with_columns(pl.col("users").fill_null(0))
+    ranked = popular.sort("users", doc, descending=[True, False])
     ranked = ranked.with_row_index("rank", 1)
-    shares = [(run, found.filter(pl.col(RUN) == run).select(doc, y="share")) for run in names]
-    shares.append((PAST, counts.select(doc, y=pl.col("users") / pl.col("users").sum())))
-    band, n = pl.col("rank").log(STEP).floor().alias("band"), pl.len().cast(pl.Int64)
-    means, parts = (
-        {"x": pl.col("rank").mean(), "y": pl.col("y").fill_null(0.0).mean(), "items": n},
-        [],
-    )
-    for run, share in shares:
-        bands = (
-            ranked.join(share, on=doc, how="left").group_by(band, maintain_order=True).agg(**means)
-        )
-        parts.append(bands.select(*means, series=pl.lit(run)))
-    rows = pl.concat(parts)
+    names = runs.named(shown)
+    shares = {}
+    for run in names:
+        shares[run] = shown.filter(pl.col(RUN) == run).select(doc, y="share")
+    users = pl.col("users")
+    shares[PAST] = counts.select(doc, y=users / users.sum())
+    rows = []
+    for series, share in shares.items():
+        in_order = ranked.join(share, on=doc, how="left")
+        bands = _bands(in_order)
+        rows.append(bands.with_columns(series=pl.lit(series)))
     last = max(len(ranked), 2)
     at = "" if k is None else f"@{k}"
     most = f"rank 1 is the most popular of {len(ranked):,} items"
     subtitle = f"Mean share of an item; {most}. Neighbouring ranks are combined"
     ticks = tuple((float(n), f"{n:,}") for n in nice_cutoffs(last))
-    x, y = (
-        Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last)),
-        Axis("share of exposure"),
-    )
-    return Figure(
-        f"Exposure{at} of items by popularity",
-        subtitle,
-        x,
-        y,
-        (Mark("line", rows),),
-        (*names, PAST),
-    )
+    x = Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last))
+    title = f"Exposure{at} of items by popularity"
+    y = Axis("share of exposure")
+    marks = (Mark("line", pl.concat(rows)),)
+    return Figure(title, subtitle, x, y, marks, tuple(shares))
+
+
+def _bands(ranked: pl.DataFrame) -> pl.DataFrame:
+    """The means of bands of neighbouring ranks, each `STEP` times as deep as the one before."""
+    band = pl.col("rank").log(STEP).floor().alias("band")
+    n_items = pl.len().cast(pl.Int64)
+    rank = pl.col("rank").mean()
+    share = pl.col("y").fill_null(0.0).mean()
+    of_bands = ranked.group_by(band, maintain_order=True)
+    return of_bands.agg(x=rank, y=share, items=n_items).drop("band")
 
 
 @plot(among=CATALOG_METRICS, labels=reads_labels, by_parts=True)
@@ -275,35 +276,33 @@ def catalog(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1],
+    ... })
     >>> df.rank.plot.catalog("coverage", items=4).title.text
     'Coverage at every cutoff'
     """
     _, setup, runs = unpacked(table, shared)
-    drawn = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
-    if not drawn:
+    curves = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
+    if not curves:
         raise InvalidOption("name a metric of the catalog, as plot.catalog('coverage', items=...)")
-    for call in drawn:
+    for call in curves:
         if "k" not in call.metric.parameters or call.cutoff:
             says = "name a metric that takes a cutoff, without one, as 'coverage'"
             raise InvalidOption(f"{call.text!r} has no curve: {says}")
-    at = (
-        list(cutoffs)
-        if cutoffs is not None
-        else list(range(1, min(deepest(table, runs), SHALLOW) + 1))
-    )
-    calls = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in at}
-    found = _measured(
-        table, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI)
-    )
-    rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls(
-        "y"
-    )
-    n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
-    subtitle = (
-        f"All lists of {n:,} users "
-        f"together{with_intervals(shared.get('ci', CI), 'users resampled')}"
-    )
+    if cutoffs is None:
+        last = min(deepest(table, runs), SHALLOW)
+        cutoffs = range(1, last + 1)
+    calls = at_each_cutoff(curves, cutoffs)
+    ci = shared.get("ci", CI)
+    texts = [call.text for call in calls]
+    measured = _measured(table, runs, texts, unknown_items, ci)
+    rows = measured.select("metric", series=RUN, y="value", low="ci_low", high="ci_high")
+    rows = rows.drop_nulls("y")
+    n_users = max(measured["n_queries"], default=0)
+    intervals = with_intervals(ci, "users resampled")
+    subtitle = f"All lists of {n_users:,} users together{intervals}"
+    several = measured[RUN].n_unique() > 1
     return at_cutoffs(rows, calls, subtitle, Axis("cutoff k", whole=True), "value", several=several)
 
 
@@ -324,31 +323,31 @@ def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estima
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "old": [2, 1, 1], "new": [1, 2, 1], "label": [0, 1, 1]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1, 2], "old": [2, 1, 1], "new": [1, 2, 1], "label": [0, 1, 1],
+    ... })
     >>> df.rank.plot.trade_off("precision@1", "rr", runs=["old", "new"]).title.text
     'RR against P@1'
     """
-    of_x, of_y = (
-        one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])")
-        for metric in (x, y)
-    )
-    measured = Measured.of(table, list(dict.fromkeys([of_x, of_y])), shared)
-    found = measured.means(RUN).rename({RUN: "series"})
-    across, up = (found.filter(metric=call.text).drop("metric") for call in (of_x, of_y))
-    rows = across.rename({"y": "x"}).join(up, on="series", suffix="2", maintain_order="left")
-    points = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
+    example = "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])"
+    of_x = one_call(x, example)
+    of_y = one_call(y, example)
+    measured = Measured.from_options(table, list(dict.fromkeys([of_x, of_y])), shared)
+    means = measured.means(RUN).rename({RUN: "series"})
+    across = means.filter(metric=of_x.text).drop("metric").rename({"y": "x"})
+    up = means.filter(metric=of_y.text).drop("metric")
+    rows = across.join(up, on="series", suffix="2", maintain_order="left")
+    figures = {of_x.text: "x", of_y.text: "y"}
+    points = rows.select("series", "x", "y", run="series", **figures)
     wide = rows.drop_nulls("low").select("series", "y", x="low", x2="high")
     high = rows.drop_nulls("low2").select("series", "x", y="low2", y2="high2")
-    n, other = (max(rows[name], default=0) for name in ("queries", "queries2"))
-    counted = (
-        queries(n)
-        if n == other
-        else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
-    )
-    title, subtitle = (
-        f"{of_y.display} against {of_x.display}",
-        f"Means over {counted}{measured.intervals(found)}",
-    )
+    n = max(rows["queries"], default=0)
+    other = max(rows["queries2"], default=0)
+    over = queries(n)
+    if n != other:
+        over += f" ({of_x.display}) and {other:,} ({of_y.display})"
+    title = f"{of_y.display} against {of_x.display}"
+    subtitle = f"Means over {over}{measured.intervals(means)}"
     marks = (Mark("interval", wide), Mark("interval", high), Mark("point", points))
     axes = Axis(_directed(of_x)), Axis(_directed(of_y))
     return Figure(title, subtitle, *axes, marks, tuple(measured.runs), note=measured.note)
@@ -371,38 +370,32 @@ def _measured(
     table: Table[Any], runs: Runs, texts: Sequence[str], unknown_items: Unknown, ci: float | None
 ) -> pl.DataFrame:
     """The catalog metrics of each run, with the ends of intervals, null with ``ci=None``."""
-    options: dict[str, Any] = {
-        "by": runs.key,
-        "unknown_items": unknown_items,
-        "ci": ci,
-        "resamples": RESAMPLES,
-    }
+    options: dict[str, Any] = {"by": runs.key, "ci": ci, "resamples": RESAMPLES}
 
     def measured(of_run: Setup) -> pl.DataFrame:
         of_polars: Table[pl.DataFrame] = replace(table, setup=of_run, give=unchanged)
-        return catalog_table(of_polars, *texts, **options)
+        return catalog_table(of_polars, *texts, unknown_items=unknown_items, **options)
 
-    found = runs.each(table.rows, table.setup, measured)
-    return found.with_columns(
-        pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns
-    )
+    rows = runs.each(table.rows, table.setup, measured)
+    missing = [end for end in ENDS if end not in rows.columns]
+    return rows.with_columns(pl.lit(None, pl.Float64).alias(end) for end in missing)
 
 
 def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     """A row per item of the interactions: the item, and the number of its users."""
-    known, of_run = setup.background.interactions, runs.queries(setup)
+    known = setup.background.interactions
     if known is None:
-        says, of = (
-            "the popularity of items is that of past interactions; say ",
-            option(interactions=Verbatim("train")),
-        )
-        raise InvalidOption(says, of, ", a frame with the columns of users and items")
+        says = "the popularity of items is that of past interactions; say "
+        given = option(interactions=Verbatim("train"))
+        raise InvalidOption(says, given, ", a frame with the columns of users and items")
     doc = item_column(setup, frame.columns)
-    counts = known.named(of_run.roles.query, doc).counts
+    query = runs.queries(setup).roles.query
+    counts = known.named(query, doc).counts
     return counts.select(doc, users=counts.columns[-1])
 
 
 def _with_ends(row: dict[str, Any]) -> str:
-    low, high = row["ci_low"], row["ci_high"]
+    low = row["ci_low"]
+    high = row["ci_high"]
     ends = "" if low is None or math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
     return f"{row['value']:.3f}{ends}"

@@ -1,5 +1,6 @@
-"""The content of each plot, for any drawing library: a title, two axes and a few thousand marks at
-most.
+"""The content of each plot, for any drawing library.
+
+It is a title, two axes and a few thousand marks at most.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from .figure import (
     Shared,
     SlicedOptions,
     at_cutoffs,
+    at_each_cutoff,
+    at_places,
     banded,
     legible,
     lines_of,
@@ -106,26 +109,37 @@ def curve(
     >>> df.rank.plot.curve("precision", "recall").title.text
     'P, Recall at every cutoff'
     """
-    drawn = averaged(metrics, "plot.curve('ndcg', 'recall')", of_rankings=True)
-    for call in drawn:
-        if call.cutoff or "k" not in call.metric.parameters:
-            without = "takes no cutoff, so it has no curve; plot.distribution shows it"
-            why = "names a cutoff, and a curve shows all; leave it out" if call.cutoff else without
-            raise InvalidOption(f"{call.text} {why}")
+    curves = averaged(metrics, "plot.curve('ndcg', 'recall')", of_rankings=True)
+    for call in curves:
+        refuse_no_curve(call)
     if cutoffs is None:
-        cutoffs = spaced(deepest(table, unpacked(table, shared)[2]))
+        _, _, runs = unpacked(table, shared)
+        cutoffs = spaced(deepest(table, runs))
     if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:
         says = f"cutoffs={cutoffs!r} lists no cutoffs"
         raise InvalidOption(f"{says}; write them as cutoffs=[1, 5, 10], or leave them out")
-    at = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in cutoffs}
-    measured, last = Measured.of(table, list(at), shared), max(cutoffs)
+    calls = at_each_cutoff(curves, cutoffs)
+    measured = Measured.from_options(table, list(calls), shared)
     rows = measured.means(SERIES)
-    ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
-    x = Axis(
-        "cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True
-    )
+    last = max(cutoffs)
+    x = Axis("cutoff k", whole=True)
+    if last > 20:
+        ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last))
+        limits = (1, last)
+        x = replace(x, log=True, ticks=ticks, limits=limits)
     subtitle = f"Mean of the first k documents over {measured.count}{measured.intervals(rows)}"
-    return at_cutoffs(rows, at, subtitle, x, "mean", several=measured.several, note=measured.note)
+    several = measured.several
+    note = measured.note
+    return at_cutoffs(rows, calls, subtitle, x, "mean", several=several, note=note)
+
+
+def refuse_no_curve(call: Call) -> None:
+    """Refuse a metric that takes no cutoff, and one that names its own."""
+    if call.cutoff:
+        raise InvalidOption(f"{call.text} names a cutoff, and a curve shows all; leave it out")
+    if "k" not in call.metric.parameters:
+        without = "takes no cutoff, so it has no curve; plot.distribution shows it"
+        raise InvalidOption(f"{call.text} {without}")
 
 
 @plot(by_parts=True)
@@ -144,16 +158,21 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
     >>> df.rank.plot.precision_recall().title.text
     'Interpolated precision at eleven levels of recall'
     """
-    levels = {parse(f"interpolated_precision@{level:g}")[0].text: float(level) for level in LEVELS}
-    measured = Measured.of(table, [parse(text)[0] for text in levels], shared)
+    calls = []
+    levels = {}
+    for level in LEVELS:
+        (call,) = parse(f"interpolated_precision@{level:g}")
+        calls.append(call)
+        levels[call.text] = float(level)
+    measured = Measured.from_options(table, calls, shared)
     rows = measured.means(SERIES)
-    level = pl.col("metric").replace_strict(levels, return_dtype=pl.Float64)
-    rows = rows.with_columns(x=level, recall=level)
+    recall = at_places("metric", levels)
+    rows = rows.with_columns(x=recall, recall=recall)
     title = "Interpolated precision at eleven levels of recall"
-    subtitle = (
-        f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}"
-    )
-    x = Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2]))
+    mean = f"mean over {measured.count}{measured.intervals(rows)}"
+    subtitle = f"Best precision from that recall on; {mean}"
+    ticks = tuple((level, f"{level:g}") for level in LEVELS[::2])
+    x = Axis("recall", limits=(0, 1), ticks=ticks)
     y = Axis("mean interpolated precision", limits=(0, 1))
     return Figure(title, subtitle, x, y, banded(rows), lines_of(rows), note=measured.note)
 
@@ -180,68 +199,99 @@ def differences(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1],
+    ... })
     >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
     'RR of each query: ltr minus bm25'
     """
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
-    measured = Measured.of(table, [call], shared)
-    found, names = measured.values, measured.runs
-    if len(names) < 2:
-        says = "differences are those between runs; name at least two score columns, as "
-        or_column = ", or the column that names the run of each row, as ", option(run="run")
-        raise InvalidOption(says, option(runs=["bm25", "ltr"]), *or_column)
-    baseline = names[0] if baseline is None else baseline
+    measured = Measured.from_options(table, [call], shared)
+    names = measured.runs
+    refuse_one_run(names)
+    if baseline is None:
+        baseline = names[0]
     if baseline not in names:
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
-    own = pl.col(call.text) - pl.col(call.text).filter(pl.col(RUN) == baseline).first().over(
-        measured.query
-    )
-    paired = (
-        found.select(series=RUN, difference=own).filter(pl.col("series") != baseline).drop_nulls()
-    )
     others = [name for name in names if name != baseline]
-    n = max(paired["series"].value_counts()["count"], default=0)
-    place, of = pl.int_range(pl.len()).over("series"), pl.len().over("series")
-    x, x2 = pl.col("x").first().cast(pl.Float64), pl.col("x").last().cast(pl.Float64) + 1
-    sorted_ = paired.sort("series", "difference", descending=[False, True])
-    bars = sorted_.with_columns(x=place, bar=place * pl.min_horizontal(of, BARS) // of)
-    means = {"x2": x2, "y": pl.col("difference").mean(), "queries": pl.len()}
-    sorted_ = bars.group_by("series", "bar", maintain_order=True).agg(x, **means)
-    sorted_ = sorted_.with_columns(y2=pl.lit(0.0), difference="y").drop("bar")
-    several = len(others) > 1
-    pair = f"{'run' if several else others[0]} minus {baseline}"
-    each_own = ". Each run has its own order, so one place is not one query" if several else ""
-    subtitle = "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own
-    across = f"queries, sorted by their difference{' in each run' if several else ''}"
-    x_axis, y_axis = (
-        Axis(across, limits=(0, max(n, 1)), whole=True),
-        Axis(f"{call.display}, {pair}"),
-    )
-    drawn, among = (tuple(others), tuple(names)) if several else (("better", "worse"), ())
-    marks = of_differences(sorted_, others, call)
+    value = pl.col(call.text)
+    of_baseline = value.filter(pl.col(RUN) == baseline).first().over(measured.query)
+    difference = value - of_baseline
+    paired = measured.values.select(series=RUN, difference=difference)
+    is_other = pl.col("series") != baseline
+    paired = paired.filter(is_other).drop_nulls()
+    counts = paired["series"].value_counts()["count"]
+    n = max(counts, default=0)
+    limits = (0, max(n, 1))
+    counts_of_runs = [wins_and_losses(paired, name, call) for name in others]
+    gains = "; ".join(counts_of_runs)
+    if len(others) > 1:
+        pair = f"run minus {baseline}"
+        each = " in each run"
+        series = tuple(others)
+        gains += ". Each run has its own order, so one place is not one query"
+    else:
+        pair = f"{others[0]} minus {baseline}"
+        each = ""
+        series = ("better", "worse")
+    x = Axis(f"queries, sorted by their difference{each}", limits=limits, whole=True)
+    y = Axis(f"{call.display}, {pair}")
+    marks = of_differences(_bars_of(paired), others, call)
     title = f"{call.display} of each query: {pair}"
-    return Figure(title, subtitle, x_axis, y_axis, marks, drawn, among=among, note=measured.note)
+    among = tuple(names) if len(others) > 1 else ()
+    return Figure(title, gains, x, y, marks, series, among=among, note=measured.note)
+
+
+def refuse_one_run(names: Sequence[str]) -> None:
+    """Refuse fewer than two runs, which have no difference."""
+    if len(names) < 2:
+        says = "differences are those between runs; name at least two score columns, as "
+        or_column = ", or the column that names the run of each row, as "
+        raise InvalidOption(says, option(runs=["bm25", "ltr"]), or_column, option(run="run"))
+
+
+def _bars_of(paired: pl.DataFrame) -> pl.DataFrame:
+    """The differences of each run, the largest first, as at most `BARS` bars of neighbours."""
+    place = pl.int_range(pl.len()).over("series")
+    n = pl.len().over("series")
+    largest_first = paired.sort("series", "difference", descending=[False, True])
+    bar = place * pl.min_horizontal(n, BARS) // n
+    bars = largest_first.with_columns(x=place, bar=bar)
+    x = pl.col("x").cast(pl.Float64)
+    mean = pl.col("difference").mean()
+    of_bar = bars.group_by("series", "bar", maintain_order=True)
+    rows = of_bar.agg(x.first(), x2=x.last() + 1, y=mean, queries=pl.len())
+    zero = pl.lit(0.0)
+    return rows.with_columns(y2=zero, difference="y").drop("bar")
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
     """Bars for better and worse queries of one run, or a line for each of several runs."""
     zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
     if len(others) == 1:
-        gain = pl.col("y") if call.higher_is_better else -pl.col("y")
-        sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
-        return (Mark("bar", rows.with_columns(series=sign)), zero)
-    middle = rows.with_columns(x=(pl.col("x") + pl.col("x2")) / 2)
-    return (zero, Mark("line", middle.drop("x2", "y2")))
+        gain = pl.col("y")
+        if not call.higher_is_better:
+            gain = -gain
+        word = pl.when(gain < 0).then(pl.lit("worse"))
+        series = word.otherwise(pl.lit("better"))
+        bars = rows.with_columns(series=series)
+        return (Mark("bar", bars), zero)
+    middle = (pl.col("x") + pl.col("x2")) / 2
+    line = rows.with_columns(x=middle).drop("x2", "y2")
+    return (zero, Mark("line", line))
 
 
 def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     """How many queries gained and lost, and by how much the mean changed."""
-    of = paired.filter(pl.col("series") == name)["difference"]
-    above, below = int((of > 0).sum()), int((of < 0).sum())
+    is_of_run = pl.col("series") == name
+    of_run = paired.filter(is_of_run)["difference"]
+    above = int((of_run > 0).sum())
+    below = int((of_run < 0).sum())
     better, worse = (above, below) if call.higher_is_better else (below, above)
-    mean = "" if of.is_empty() else f", {of.sum() / len(of):+.3f} on average"
-    return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
+    equal = len(of_run) - better - worse
+    counts = f"{better:,} better, {worse:,} worse, {equal:,} equal"
+    mean = "" if of_run.is_empty() else f", {of_run.sum() / len(of_run):+.3f} on average"
+    return f"{name}: {counts}{mean}"
 
 
 @plot(by_parts=True)
@@ -267,57 +317,51 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     'Distribution of RR over the queries'
     """
     call = one_call(metric, "distribution('ndcg@10')")
-    measured = Measured.of(table, [call], shared)
-    found = measured.values.select(
-        pl.col(SERIES).alias("series"), pl.col(call.text).alias("value")
-    ).drop_nulls()
-    names, rows = measured.series, measured.means(SERIES)
+    measured = Measured.from_options(table, [call], shared)
+    names = measured.series
     legible(names, ROWS, "histograms")
+    means = measured.means(SERIES)
+    values = measured.values.select(series=SERIES, value=call.text).drop_nulls()
     places = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
-    row = pl.col("series").replace_strict(places, default=None, return_dtype=pl.Float64)
-    low, high = reach(found["value"], measured.calls[0])  # weights change bounds
+    row = at_places("series", places)
+    (of_setup,) = measured.calls  # weights change bounds
+    low, high = reach(values["value"], of_setup)
     margin = MARGIN * (high - low)
-    width = (high - low) / BINS
-    bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
-    bins = found.with_columns(bin=bin_, n=pl.len().over("series")).group_by(
-        "series", "bin", maintain_order=True
-    )
-    bars = bins.agg(queries=pl.len(), share=pl.len() / pl.col("n").first()).sort("series", "bin")
-    bars = bars.with_columns(x=low + pl.col("bin") * width, y=row).drop("bin")
-    high_of_bar = 0.85 * pl.col("share") / pl.col("share").max()
-    bars = bars.with_columns(x2=pl.col("x") + width, y2=pl.col("y") + high_of_bar)
-    middle = (
-        found.group_by("series", maintain_order=True)
-        .agg(x=pl.col("value").median())
-        .with_columns(y=row)
-    )
-    at = rows.select(
-        "series", x="y", x2="high", low="low", y=row - 0.1, mean="y", queries="queries"
-    )
-    several = ", on the same scale for all" if len(names) > 1 else ""
-    marks = (
-        Mark("bar", bars),
-        Mark(
-            "interval", middle.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")
-        ),
-        Mark("interval", at.drop_nulls("low").select("series", "x2", "y", x="low")),
-        Mark("point", at.drop("x2", "low")),
-    )
-    shares = (
-        f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: "
-        f"mean{measured.intervals(rows)}"
-    )
+    bars = _histograms(values, low, high, row)
+    of_series = values.group_by("series", maintain_order=True)
+    medians = of_series.agg(median=pl.col("value").median())
+    upright = medians.select("median", x="median", y=row - 0.08, y2=row + 0.45)
+    dots = means.select("series", x="y", y=row - 0.1, mean="y", queries="queries")
+    intervals = means.select("series", x="low", x2="high", y=row - 0.1)
+    marks = [Mark("bar", bars), Mark("interval", upright)]
+    marks.append(Mark("interval", intervals.drop_nulls("x")))
+    marks.append(Mark("point", dots))
+    scale = ", on the same scale for all" if len(names) > 1 else ""
+    bar = f"Height of a bar: share of {measured.count}{scale}"
+    subtitle = f"{bar}. Upright line: median. Dot: mean{measured.intervals(means)}"
+    ticks = tuple((place, name) for name, place in reversed(places.items()))
     x = Axis(call.display, limits=(low - margin, high + margin))
-    y = Axis(
-        "",
-        ticks=tuple((y, name) for name, y in reversed(places.items())),
-        limits=(-0.3, float(len(names))),
-    )
-    height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 50 * len(names)
+    n = len(names)
+    y = Axis("", ticks=ticks, limits=(-0.3, float(n)))
+    height = 60 + 70 * max(n, 2) if n <= 8 else 50 * n
     title = f"Distribution of {call.display} over the queries"
-    return Figure(
-        title, shares, x, y, marks, tuple(names), legend=False, height=height, note=measured.note
-    )
+    figure = Figure(title, subtitle, x, y, tuple(marks), tuple(names), legend=False)
+    return replace(figure, height=height, note=measured.note)
+
+
+def _histograms(values: pl.DataFrame, low: float, high: float, row: pl.Expr) -> pl.DataFrame:
+    """The bars of the values of each series, above its row."""
+    width = (high - low) / BINS
+    place = (pl.col("value") - low) / width
+    bin_ = place.floor().cast(pl.Int32).clip(0, BINS - 1)
+    values = values.with_columns(bin=bin_, n=pl.len().over("series"))
+    share = pl.len() / pl.col("n").first()
+    of_bin = values.group_by("series", "bin", maintain_order=True)
+    bars = of_bin.agg(queries=pl.len(), share=share)
+    bars = bars.sort("series", "bin").with_columns(x=low + pl.col("bin") * width, y=row)
+    height = 0.85 * pl.col("share") / pl.col("share").max()
+    bars = bars.with_columns(x2=pl.col("x") + width, y2=pl.col("y") + height)
+    return bars.drop("bin")
 
 
 @plot(by_parts=True)
@@ -340,51 +384,73 @@ def slices(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 2, 3], "score": [1, 1, 1],
+    ...     "label": [1, 0, 0], "day": ["mo", "mo", "tu"],
+    ... })
     >>> df.rank.plot.slices("rr", by="day").title.text
     'RR by day'
     """
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(table.rows.schema, by, "by")
-    return of_slices(Measured.of(table, [call], shared, by), by)
+    measured = Measured.from_options(table, [call], shared, by)
+    return of_slices(measured, by)
 
 
 def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -> Figure:
     """The plot of slices, in the `given` order or by their means."""
-    (call,), names = measured.calls, measured.runs
-    rows = measured.means(SLICE, RUN).with_columns(pl.col(SLICE).cast(pl.String).fill_null("null"))
-    sizes = rows.group_by(SLICE, maintain_order=True).agg(
-        pl.col("queries").max(), pl.col("y").mean()
-    )
-    shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
-    order = shown.sort("y", SLICE)[SLICE].to_list()
+    (call,), runs = measured.calls, measured.runs
+    means = measured.means(SLICE, RUN)
+    text = pl.col(SLICE).cast(pl.String)
+    means = means.with_columns(text.fill_null("null"))
+    by_slice = means.group_by(SLICE, maintain_order=True)
+    slices = by_slice.agg(pl.max("queries"), pl.mean("y"))
+    by_size = slices.sort("queries", descending=True, maintain_order=True)
+    largest = by_size.head(ROWS).sort("y", SLICE)
+    order = largest[SLICE].to_list()
     if given is not None:
         order.sort(key=list(given).index, reverse=True)
-    numbers = {name: float(i) for i, name in enumerate(order)}
-    place = pl.col(SLICE).replace_strict(numbers, default=None, return_dtype=pl.Float64)
-    high = max(28, GAP * (len(names) + 1))
-    offsets = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
-    kinds = measured.intervals(rows)
-    at = place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64)
-    rows = rows.filter(pl.col(SLICE).is_in(order))
-    rows = rows.select(
-        series=RUN, x="y", low="low", high="high", y=at, slice=SLICE, queries="queries"
-    )
-    n = dict(sizes.select(SLICE, "queries").iter_rows())
-    left = len(sizes) - len(order)
-    some = f"; the {len(order)} largest of {len(sizes)} slices" if left else ""
-    bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
-    rule = [Mark("rule", measured.means().select(x="y"))] if len(names) == 1 else []
-    between = Mark(
-        "divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64})
-    )
-    ticks = tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order))
-    y = Axis(by, grid=False, ticks=ticks, limits=(-0.5, max(len(order), 1) - 0.5))
-    subtitle = f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}"
-    marks = (between, *rule, Mark("interval", bars), Mark("point", rows.drop("low", "high")))
-    axes, height = (Axis(call.display), y), high * max(len(order), 2)
+    gaps = len(runs) + 1
+    height = max(28, GAP * gaps)
+    is_shown = pl.col(SLICE).is_in(order)
+    shown = means.filter(is_shown)
+    rows = _rows_of_slices(shown, order, runs, GAP / height)
+    intervals = rows.drop_nulls("low").select("series", "y", "slice", x="low", x2="high")
+    between = [i - 0.5 for i in range(1, len(order))]
+    marks = [Mark("divider", pl.DataFrame({"y": between}, {"y": pl.Float64}))]
+    subtitle = f"Mean over {measured.count}{measured.intervals(means)}"
+    if len(slices) > len(order):
+        subtitle += f"; the {len(order)} largest of {len(slices)} slices"
+    if len(runs) == 1:
+        mean = measured.means().select(x="y")
+        marks.append(Mark("rule", mean))
+        subtitle += "; dashed: all queries"
+    marks.append(Mark("interval", intervals))
+    points = rows.drop("low", "high")
+    marks.append(Mark("point", points))
+    size = dict(slices.select(SLICE, "queries").iter_rows())
+    ticks = tuple((float(i), f"{name} ({size[name]:,})") for i, name in enumerate(order))
+    x = Axis(call.display)
+    n = max(len(order), 1)
+    limits = (-0.5, n - 0.5)
+    y = Axis(by, grid=False, ticks=ticks, limits=limits)
     title = f"{call.display} by {by}"
-    return Figure(title, subtitle, *axes, marks, tuple(names), height=height, note=measured.note)
+    series = tuple(runs)
+    height *= max(len(order), 2)
+    note = measured.note
+    return Figure(title, subtitle, x, y, tuple(marks), series, height=height, note=note)
+
+
+def _rows_of_slices(
+    means: pl.DataFrame, order: Sequence[str], runs: Sequence[str], gap: float
+) -> pl.DataFrame:
+    """The means in a row for each slice, those of its runs one below the other."""
+    places = {name: float(i) for i, name in enumerate(order)}
+    middle = (len(runs) - 1) / 2
+    offsets = {name: (middle - i) * gap for i, name in enumerate(runs)}
+    y = at_places(SLICE, places) + at_places(RUN, offsets)
+    ends = pl.col("low", "high")
+    return means.select(ends, x="y", y=y, series=RUN, slice=SLICE, queries="queries")
 
 
 @plot(by_parts=True)
@@ -413,26 +479,36 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "version": ["v9", "v9", "v10"]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 2, 3], "score": [1, 1, 1],
+    ...     "label": [1, 0, 0], "version": ["v9", "v9", "v10"],
+    ... })
     >>> df.rank.plot.over("rr", by="version").title.text
     'RR over version'
     """
     call = one_call(metric, "over('ndcg@10', by='day')")
     require(table.rows.schema, by, "by")
-    measured = Measured.of(table, [call], shared, by)
+    measured = Measured.from_options(table, [call], shared, by)
     places = placed(measured.values[SLICE].unique())
-    legible(places["x"], BARS, f"values of {by}")
-    shown = measured.values.join(places, on=SLICE)
-    rows = measured.means("x", "text", SERIES, values=shown.with_columns(pl.col(RUN).alias(SERIES)))
+    legible(places["text"], BARS, f"values of {by}")
+    values = measured.values
+    there = values.join(places, on=SLICE)
+    missing = values.join(places, on=SLICE, how="anti", nulls_equal=True)
+    of_runs = there.with_columns(pl.col(RUN).alias(SERIES))
+    rows = measured.means("x", "text", SERIES, values=of_runs)
     rows = rows.sort("x").with_columns(slice="text", mean="y").drop("text")
-    missing = measured.values.join(places, on=SLICE, how="anti", nulls_equal=True)
-    left = "" if missing.is_empty() else f"; left out: {most_queries(missing)} where {by} is null"
-    first, last = (places["x"][0], places["x"][-1]) if len(places) else (0.0, 0.0)
+    x = places["x"]
+    first, last = (x[0], x[-1]) if len(x) else (0.0, 0.0)
     margin = 0.03 * (last - first) or 0.5
-    x = Axis(by, ticks=thinned(places), limits=(first - margin, last + margin))
-    subtitle = f"Mean over {most_queries(shown)}{measured.intervals(rows)}{left}"
-    title, y = f"{call.display} over {by}", Axis(call.display)
-    return Figure(title, subtitle, x, y, banded(rows), tuple(measured.runs), note=measured.note)
+    limits = (first - margin, last + margin)
+    of_x = Axis(by, ticks=thinned(places), limits=limits)
+    y = Axis(call.display)
+    subtitle = f"Mean over {most_queries(there)}{measured.intervals(rows)}"
+    if len(missing):
+        subtitle += f"; left out: {most_queries(missing)} where {by} is null"
+    title = f"{call.display} over {by}"
+    series = tuple(measured.runs)
+    return Figure(title, subtitle, of_x, y, banded(rows), series, note=measured.note)
 
 
 @plot(by_parts=True)
@@ -458,48 +534,55 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
     'RR against the number of judged documents'
     """
     call = one_call(metric, "judged('ndcg@10')")
-    measured = Measured.of(table, [call], shared)
-    n = table.by_parts(JudgedDocuments(tuple(measured.key)))
-    series = pl.lit(call.display) if not measured.several else pl.col(SERIES)
-    both = measured.values.join(
-        n, on=measured.key, how="left", nulls_equal=True, maintain_order="left"
+    measured = Measured.from_options(table, [call], shared)
+    key = measured.key
+    counts = table.by_parts(JudgedDocuments(tuple(key)))
+    values = measured.values.join(
+        counts, on=key, how="left", nulls_equal=True, maintain_order="left"
     )
-    both = both.with_columns(series.alias(SERIES)).drop_nulls(["judged", call.text])
-    names = tuple(both[SERIES].unique(maintain_order=True))
-    spots = both.select(series=SERIES, x="judged", y=call.text)
+    if not measured.several:
+        name = pl.lit(call.display)
+        values = values.with_columns(name.alias(SERIES))
+    values = values.drop_nulls(["judged", call.text])
+    names = tuple(values[SERIES].unique(maintain_order=True))
+    spots = values.select(series=SERIES, x="judged", y=call.text)
     if spots.n_unique() > CELLS**2:
         spots = spots.with_columns(middles("x", spots), middles("y", spots))
-    of_series = pl.len().over(SERIES)
-    groups = pl.min_horizontal(12, of_series // 8, pl.col("judged").n_unique().over(SERIES))
-    part = (pl.col("judged").rank().over(SERIES) - 1) * groups // of_series
-    both = both.with_columns(part=part).filter(groups > 1)
-    xs = both.group_by("part", series=SERIES).agg(x=pl.col("judged").mean())
-    rows = (
-        measured.means("part", SERIES, values=both)
-        .join(xs, on=["part", "series"])
-        .sort("x", "series")
-        .drop("part")
-    )
-    legend = "" if rows.is_empty() else f". Line: mean{measured.intervals(rows)}"
-    points = (
-        spots.group_by(pl.all())
-        .agg(queries=pl.len())
-        .sort("x", "y", "series")
-        .with_columns(size=pl.col("queries").sqrt())
-    )
-    title, x = (
-        f"{call.display} against the number of judged documents",
-        Axis("judged documents of a query", whole=True),
-    )
-    subtitle = f"Dots: {measured.count}, larger where several share a place{legend}"
-    marks = (Mark("point", points), *([] if rows.is_empty() else banded(rows)))
-    return Figure(title, subtitle, x, Axis(call.display), marks, names, note=measured.note)
+    spots = spots.group_by(pl.all()).agg(queries=pl.len())
+    size = pl.col("queries").sqrt()
+    spots = spots.with_columns(size=size).sort("x", "y", "series")
+    marks = [Mark("point", spots)]
+    subtitle = f"Dots: {measured.count}, larger where several share a place"
+    rows = _means_of_groups(measured, values)
+    if len(rows):
+        marks += banded(rows)
+        subtitle += f". Line: mean{measured.intervals(rows)}"
+    title = f"{call.display} against the number of judged documents"
+    x = Axis("judged documents of a query", whole=True)
+    y = Axis(call.display)
+    return Figure(title, subtitle, x, y, tuple(marks), names, note=measured.note)
+
+
+def _means_of_groups(measured: Measured, values: pl.DataFrame) -> pl.DataFrame:
+    """The mean of groups of queries with similar numbers of judged documents."""
+    n_queries = pl.len().over(SERIES)
+    distinct = pl.col("judged").n_unique().over(SERIES)
+    groups = pl.min_horizontal(12, n_queries // 8, distinct)
+    rank = pl.col("judged").rank().over(SERIES)
+    part = (rank - 1) * groups // n_queries
+    values = values.with_columns(part=part).filter(groups > 1)
+    of_parts = values.group_by("part", series=SERIES)
+    places = of_parts.agg(x=pl.col("judged").mean())
+    means = measured.means("part", SERIES, values=values)
+    means = means.join(places, on=["part", "series"])
+    return means.sort("x", "series").drop("part")
 
 
 @dataclass(frozen=True)
 class JudgedDocuments:
-    """The number of judged documents of each query of a part; `query` also names the run if a
-    column does.
+    """The number of judged documents of each query of a part.
+
+    `query` also names the run if a column does.
     """
 
     query: tuple[str, ...]
@@ -537,65 +620,66 @@ def contributions(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0],
+    ... })
     >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
     'What each run contributes to rrf'
     """
     runs = runs_for(method, shared.get("runs"), shared.get("run")).required()
     names = names_of_runs(table, runs)
-    found = table.by_parts(Contributions(method, runs, tuple(names), k))
-    if found["no sum"].any():
-        says = f"{text_of(method)} is no sum of what each run contributes"
+    text = text_of(method)
+    of_part = Contributions(method, runs, tuple(names), k)
+    parts = table.by_parts(of_part)
+    if parts["no sum"].any():
+        says = f"{text} is no sum of what each run contributes"
         raise InvalidOption(f"{says}; plot a method that is one, as contributions('rrf')")
-    width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
-    of_ranks = found.with_columns(pl.col("queries").sum().over("fused_rank")).group_by(
-        "fused_rank", RUN_OF_TABLE
-    )
-    rows = of_ranks.agg(
-        width.sum() / pl.col("queries").first(), pl.col("queries", "document").first()
-    )
-    rows = rows.sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
-    rows = rows.with_columns(
-        x2=width.cum_sum().over("fused_rank", width < 0)
-    )  # negative ones extend to the left
-    rows = rows.with_columns(
-        x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE
-    )
-    n, text = int(max(rows["queries"], default=0)), pl.col("fused_rank").cast(pl.String)
-    mean, of, subject = "mean ", "fused rank", "Mean contribution to the fused score at each rank"
+    rows = _mean_contributions(parts, names)
+    width = pl.col("contribution")
+    place = -pl.col("fused_rank").cast(pl.Float64)
+    # negative ones extend to the left
+    x2 = width.cum_sum().over("fused_rank", width < 0)
+    bars = rows.with_columns(x=x2 - width, x2=x2, series=RUN_OF_TABLE)
+    bars = bars.with_columns(y=place - 0.4, y2=place + 0.4)
+    n = int(max(rows["queries"], default=0))
+    label = pl.col("fused_rank").cast(pl.String)
     if n == 1 and rows["document"].is_not_null().any():
-        mean, of, subject = (
-            "",
-            "document (fused rank)",
-            "Contribution to the fused score of each document",
-        )
-        text = pl.format("{} ({})", "document", text)
-    ticks = sorted(dict(rows.select(rank, text.alias("text")).iter_rows()).items())
-    rows = rows.drop("document").rename({"fused_rank": "rank"})
-    last = max((-place for place, _ in ticks), default=1.0)
-    x, y = (
-        Axis(f"{mean}fused score"),
-        Axis(of, grid=False, ticks=tuple(ticks), limits=(-last - 0.6, -0.4)),
-    )
-    title, subtitle = (
-        f"What each run contributes to {text_of(method)}",
-        f"{subject}, over {queries(n)}",
-    )
-    return Figure(
-        title,
-        subtitle,
-        x,
-        y,
-        (Mark("bar", rows),),
-        tuple(names),
-        height=60 + 24 * max(int(last), 3),
-    )
+        x = Axis("fused score")
+        title_of_y = "document (fused rank)"
+        subject = "Contribution to the fused score of each document"
+        label = pl.format("{} ({})", "document", label)
+    else:
+        x = Axis("mean fused score")
+        title_of_y = "fused rank"
+        subject = "Mean contribution to the fused score at each rank"
+    labels = rows.select(place, label.alias("label"))
+    ticks = tuple(sorted(dict(labels.iter_rows()).items()))
+    last = -ticks[0][0] if ticks else 1.0
+    limits = (-last - 0.6, -0.4)
+    y = Axis(title_of_y, grid=False, ticks=ticks, limits=limits)
+    bars = bars.drop("document").rename({"fused_rank": "rank"})
+    marks = (Mark("bar", bars),)
+    height = 60 + 24 * max(int(last), 3)
+    title = f"What each run contributes to {text}"
+    subtitle = f"{subject}, over {queries(n)}"
+    return Figure(title, subtitle, x, y, marks, tuple(names), height=height)
+
+
+def _mean_contributions(parts: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The mean contribution of each run to a rank, over the queries that have one."""
+    n_queries = pl.col("queries").sum().over("fused_rank")
+    of_ranks = parts.with_columns(n_queries).group_by("fused_rank", RUN_OF_TABLE)
+    mean = pl.sum("contribution") / pl.first("queries")
+    rows = of_ranks.agg(mean, pl.first("queries", "document"))
+    in_order = pl.col(RUN_OF_TABLE).cast(pl.Enum(names))
+    return rows.sort("fused_rank", in_order)
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """The contributions of runs to the first fused ranks of a part: a row per rank and run, with
-    its sum over the queries.
+    """The contributions of runs to the first fused ranks of a part.
+
+    There is a row per rank and run, with its sum over the queries.
 
     The first row of a rank has the number of the part's queries that have one, the others 0; each
     has one document there.
@@ -608,24 +692,23 @@ class Contributions:
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         table = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
-        rows: pl.DataFrame = explain(
-            table, self.method, runs=self.runs.scores or None, run=self.runs.column
-        )
+        runs = self.runs
+        named: dict[str, Any] = {"runs": runs.scores or None, "run": runs.column}
+        rows: pl.DataFrame = explain(table, self.method, **named)
         rows = rows.filter(pl.col("fused_rank") <= self.k)
-        query, doc = (
-            pl.struct(self.runs.queries(part.setup).roles.query),
-            part.setup.roles.doc_in(rows.columns),
-        )
-        document = pl.lit(None, pl.String) if doc is None else pl.col(doc).cast(pl.String).first()
-        rows = rows.with_columns(queries=query.n_unique().over("fused_rank"))
-        width, no_sum = (
-            pl.col("contribution"),
-            pl.col("contribution").is_null().any().alias("no sum"),
-        )
-        figures = width.sum(), no_sum, pl.col("queries").first(), document.alias("document")
-        found = rows.group_by("fused_rank", RUN_OF_TABLE, maintain_order=True).agg(*figures)
-        is_first = pl.int_range(pl.len()).over("fused_rank") == 0
-        return found.with_columns(pl.when(is_first).then("queries").otherwise(0).alias("queries"))
+        query = runs.queries(part.setup).roles.query
+        n_queries = pl.struct(query).n_unique().over("fused_rank")
+        rows = rows.with_columns(queries=n_queries)
+        doc = part.setup.roles.doc_in(rows.columns)
+        document = pl.lit(None) if doc is None else pl.col(doc).first()
+        document = document.cast(pl.String).alias("document")
+        width = pl.col("contribution")
+        no_sum = width.is_null().any().alias("no sum")
+        by_run = rows.group_by("fused_rank", RUN_OF_TABLE, maintain_order=True)
+        of_runs = by_run.agg(width.sum(), no_sum, pl.col("queries").first(), document)
+        place = pl.int_range(pl.len()).over("fused_rank")
+        of_first = pl.when(place == 0).then("queries")
+        return of_runs.with_columns(of_first.otherwise(0).alias("queries"))
 
 
 @plot(by_parts=True)
@@ -646,70 +729,73 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0],
+    ... })
     >>> df.rank.plot.overlap(runs=["bm25", "dense"]).title.text
     'Documents that two runs have in common'
     """
     runs = unpacked(table, shared)[2]
-    found = overlap_of(
-        replace(table, give=unchanged), runs=runs.scores or None, run=runs.column, k=k
-    )
-    names = found.settings["runs"]
+    in_polars = replace(table, give=unchanged)
+    of_runs = overlap_of(in_polars, runs=runs.scores or None, run=runs.column, k=k)
+    names = of_runs.settings["runs"]
     legible(names, LINES, "runs")
     place = {name: float(i + 1) for i, name in enumerate(names)}
-    one_way = found.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
-    both = pl.concat(
-        [one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)]
-    )
-    x, y = (
-        pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run")
-    )
-    label = pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String)
-    corners = {"x": x - 0.5, "x2": x + 0.5, "y": -y - 0.5, "y2": -y + 0.5}
-    cells = both.select(
-        pl.lit("jaccard").alias("series"), pl.all(), **corners, size="jaccard", label=label
-    )
-    n = max(found.table["n_queries"], default=0)
+    one_way = of_runs.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
+    turned = one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)
+    x = at_places("other", place)
+    y = -at_places("run", place)
+    corners = {"x": x - 0.5, "x2": x + 0.5, "y": y - 0.5, "y2": y + 0.5}
+    label = pl.col("jaccard").map_elements("{:.2f}".format, return_dtype=pl.String)
+    series = pl.lit("jaccard").alias("series")
+    both = pl.concat([one_way, turned])
+    cells = both.select(series, pl.all(), **corners, size="jaccard", label=label)
+    across = tuple((i, f"{i:g}") for i in place.values())
+    down = tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items()))
+    low = 0.5
+    high = len(names) + 0.5
+    of_x = Axis("", grid=False, ticks=across, limits=(low, high))
+    of_y = Axis("", grid=False, ticks=down, limits=(-high, -low))
+    n = max(of_runs.table["n_queries"], default=0)
     top = "the documents" if k is None else f"the top {k} documents"
     subtitle = f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}"
-    across = [(i, f"{i:g}") for i in place.values()]
-    down = [(-i, f"{name} ({i:g})") for name, i in reversed(place.items())]
-    low, high, height = 0.5, len(names) + 0.5, max(120, 44 * len(names))
-    of_x = Axis("", grid=False, ticks=tuple(across), limits=(low, high))
-    of_y = Axis("", grid=False, ticks=tuple(down), limits=(-high, -low))
-    title, marks = "Documents that two runs have in common", (Mark("bar", cells),)
+    title = "Documents that two runs have in common"
+    marks = (Mark("bar", cells),)
+    height = max(120, 44 * len(names))
     return Figure(title, subtitle, of_x, of_y, marks, ("jaccard",), legend=False, height=height)
 
 
-def middles(name: str, of: pl.DataFrame) -> pl.Expr:
-    """Values rounded to the middles of `CELLS` equal cells, unless there are as few distinct
-    values.
-    """
-    if of[name].n_unique() <= CELLS:
+def middles(name: str, spots: pl.DataFrame) -> pl.Expr:
+    """Values rounded to the middles of `CELLS` equal cells, if there are more distinct values."""
+    if spots[name].n_unique() <= CELLS:
         return pl.col(name)
-    low, high = float(of[name].min()), float(of[name].max())  # type: ignore[arg-type]
+    low = float(spots[name].min())  # type: ignore[arg-type]
+    high = float(spots[name].max())  # type: ignore[arg-type]
     width = (high - low) / CELLS
-    return (low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)).alias(
-        name
-    )
+    place = (pl.col(name) - low) / width
+    cell = place.floor().clip(0, CELLS - 1)
+    return (low + width * (cell + 0.5)).alias(name)
 
 
-def reach(found: pl.Series, call: Call) -> tuple[float, float]:
+def reach(values: pl.Series, call: Call) -> tuple[float, float]:
     """The ends of a metric's axis: its bounds, or if it has none, its values."""
-    low, high = call.bounds
-    low = low if low is not None else float(found.min() or 0)  # type: ignore[arg-type]
-    high = high if high is not None else float(found.max() or 0)  # type: ignore[arg-type]
-    return float(low), float(high) if high > low else float(low) + 1
+    least, greatest = call.bounds
+    low = float(values.min() or 0) if least is None else float(least)  # type: ignore[arg-type]
+    high = float(values.max() or 0) if greatest is None else greatest  # type: ignore[arg-type]
+    return low, float(high) if high > low else low + 1
 
 
 def spaced(last: int) -> list[int]:
     """Every cutoff to 20, then some at about equal ratios, up to the last."""
-    further = {min(last, round(20 * 1.1**i)) for i in range(200)} if last > 20 else set()
-    return sorted({*range(1, min(last, 20) + 1), *further})
+    cutoffs = {*range(1, min(last, 20) + 1)}
+    if last > 20:
+        cutoffs |= {min(last, round(20 * 1.1**i)) for i in range(200)}
+    return sorted(cutoffs)
 
 
 def nice_cutoffs(last: int) -> list[int]:
-    return [k for power in range(9) for k in (10**power, 2 * 10**power, 5 * 10**power) if k <= last]
+    cutoffs = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
+    return [k for k in cutoffs if k <= last]
 
 
 @plot(by_parts=True)
@@ -735,7 +821,10 @@ def propensities(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> log = pl.DataFrame({"query_id": 1, "ranker": list("aabb"), "doc_id": list("xyyx"), "rank": [1, 2] * 2, "label": 1})
+    >>> log = pl.DataFrame({
+    ...     "query_id": 1, "ranker": list("aabb"), "doc_id": list("xyyx"),
+    ...     "rank": [1, 2] * 2, "label": 1,
+    ... })
     >>> log.rank.on(rank="rank").plot.propensities(run="ranker", k=2).title.text
     'Examination of each rank'
     """
@@ -745,38 +834,29 @@ def propensities(
             "a log names the ranker of each list in a column; say which, as ", option(run="ranker")
         )
     ci = shared.get("ci", CI)
-    log, level = replace(table, give=unchanged), ci or CI
-    found = estimated(
-        log, run=runs.column, context=context, method=method, k=k, ci=level, progress=False
-    )
-    ends = (
-        {"low": "ci_low", "high": "ci_high"}
-        if ci
-        else {x: pl.lit(None, pl.Float64) for x in ("low", "high")}
-    )
-    rows = found.select(
-        series=pl.lit("examination"), x=pl.col("rank").cast(pl.Float64), y="propensity", **ends
-    ).drop_nulls("y")
-    clicks = f"{found['n_clicks'].sum():,} clicks on documents shown at several ranks"
-    subtitle = (
-        "Probability that users look, over that of rank 1; "
-        f"{clicks}{with_intervals(ci, 'percentiles')}"
-    )
+    log = replace(table, give=unchanged)
+    of_log: dict[str, Any] = {"context": context, "method": method, "k": k}
+    ranks = estimated(log, run=runs.column, **of_log, ci=ci or CI, progress=False)
+    no_end = pl.lit(None, pl.Float64)
+    low, high = ("ci_low", "ci_high") if ci else (no_end, no_end)
+    rank = pl.col("rank").cast(pl.Float64)
+    series = pl.lit("examination")
+    rows = ranks.select(series=series, x=rank, y="propensity", low=low, high=high)
+    rows = rows.drop_nulls("y")
+    clicks = f"{ranks['n_clicks'].sum():,} clicks on documents shown at several ranks"
+    of_ci = with_intervals(ci, "percentiles")
+    subtitle = f"Probability that users look, over that of rank 1; {clicks}{of_ci}"
+    x = Axis("rank", whole=True)
     y = Axis("examination over rank 1")
-    return Figure(
-        "Examination of each rank",
-        subtitle,
-        Axis("rank", whole=True),
-        y,
-        banded(rows),
-        lines_of(rows),
-        legend=False,
-    )
+    title = "Examination of each rank"
+    lines = lines_of(rows)
+    return Figure(title, subtitle, x, y, banded(rows), lines, legend=False)
 
 
 def deepest(table: Table[Any], runs: Runs) -> int:
     """The largest number of documents of a query in any run."""
-    most = int(max(table.by_parts(Depth(runs))["depth"].drop_nulls(), default=0)) or 1
+    depths = table.by_parts(Depth(runs))["depth"]
+    most = int(max(depths.drop_nulls(), default=0)) or 1
     depth = table.setup.policies.depth
     return most if depth is None else min(most, depth)
 
@@ -788,13 +868,13 @@ class Depth:
     runs: Runs
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        runs, setup = self.runs, part.setup
+        runs = self.runs
+        setup = part.setup
         runs.require(part.rows, setup)
         key = [*runs.key, *runs.queries(setup).roles.query]
         docs, _ = by_document(part.rows, setup.changed(query=key), carry=runs.scores)
-        scores = [
-            pl.col(score).count().alias(f"#{i}")
-            for i, score in enumerate(runs.scores or (setup.roles.score,))
-        ]
-        counts = docs.lazy().group_by(key).agg(scores)
-        return counts.select(pl.max_horizontal(pl.exclude(key)).max().alias("depth")).collect()
+        scores = runs.scores or (setup.roles.score,)
+        n_documents = [pl.count(score).alias(f"#{i}") for i, score in enumerate(scores)]
+        of_queries = docs.lazy().group_by(key).agg(n_documents)
+        most = pl.max_horizontal(pl.exclude(key)).max()
+        return of_queries.select(most.alias("depth")).collect()

@@ -1,6 +1,4 @@
-"""The report: one HTML file with the quality of a ranking and all settings that its numbers depend
-on.
-"""
+"""The report: one HTML file with the quality of a ranking and the settings of its numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ import json
 import math
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
@@ -25,7 +24,6 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import with_labels
 from .._results.grid import (
     ALPHA,
     Cell,
@@ -51,49 +49,33 @@ from .._support.whole_files import write_whole
 from .._table.check import findings_of_table
 from .._table.roles import carried, require
 from .._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
-from .._table.setup import Roles, Setup
-from .._table.table import OfPart, Parts, Table, in_memory
+from .._table.setup import Roles
+from .._table.table import Table
 from .._verbs.audit.overlap import oracle, overlap
 from .._verbs.call.declaration import call_of_verb, verb
 from .._verbs.decide.compare import Comparison, compare
 from .._verbs.decide.gate import Verdict
 from .._verbs.decide.ranks import tied_for_top
 from .._verbs.fuse.fitted import FusionMethod, text_of
-from .._verbs.measure.evaluate import with_ranks
 from .._verbs.measure.judge import Findings
-from .._verbs.measure.paired_values import explained, in_order, rows_of_queries, with_own_rank
-from .._verbs.measure.summary import Summary
 from .._verbs.sample.resampling import Resampling
 from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, MissingExtra, RankframeError, once_each, option
 from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
-from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured, OfSeries
+from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured
+from .worst_queries import WorstQueries, has_rankings, labelled, shown, values_of_runs
 
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
-SHOWN = 10
-"""The number of documents shown of a query, from the top."""
-MISSED = 5
-"""The number of relevant documents shown that were not retrieved."""
 TOO_FEW = "too few"
 """The mark of a slice with too few queries."""
 
 
-def shown(value: object) -> Cell:
-    """The cell of a value of the user's table."""
-    number = (
-        value
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        else None
-    )
-    text = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-    return Cell(text, number)
-
-
 class RowOfRuns(NamedTuple):
-    """A row of a table of runs: a metric or a slice, its summary per run, and the differences from
-    the first run.
+    """A row of a table of runs.
+
+    It has a metric or a slice, its summary per run, and the differences from the first run.
     """
 
     name: Cell
@@ -102,32 +84,34 @@ class RowOfRuns(NamedTuple):
 
     def mean(self, run: str) -> Cell:
         """A run's mean with its interval below."""
-        return estimated(self.means[run], "mean") if run in self.means else Cell()
+        if run not in self.means:
+            return Cell()
+        return estimated(self.means[run], "mean")
 
     def difference(self, run: str) -> Cell:
         """A run's difference with its interval below; bold if it is significant."""
-        row = self.differences.get(run)
-        return (
-            Cell()
-            if row is None
-            else replace(estimated(row, "difference"), best=direction(row) != 0)
-        )
+        if run not in self.differences:
+            return Cell()
+        row = self.differences[run]
+        cell = estimated(row, "difference")
+        return replace(cell, best=direction(row) != 0)
 
     def queries(self, few: int) -> Cell:
-        """The number of queries behind the means, a range where runs differ; below it a mark if
-        they are too few.
+        """The number of queries behind the means, a range where runs differ.
+
+        Below it stands a mark if they are too few.
         """
-        n = sorted({row["n_queries"] for row in self.means.values()})
-        text = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}"
-        return Cell(
-            text,
-            n[0],
-            TOO_FEW * (n[0] < few and not any(map(direction, self.differences.values()))),
-        )
+        counts = sorted({row["n_queries"] for row in self.means.values()})
+        fewest = counts[0]
+        most = counts[-1]
+        text = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        is_significant = any(map(direction, self.differences.values()))
+        mark = TOO_FEW if fewest < few and not is_significant else ""
+        return Cell(text, fewest, mark)
 
 
 def side_by_side(
-    of: str, lines: Sequence[RowOfRuns], runs: Sequence[str], few: int = 0
+    what: str, lines: Sequence[RowOfRuns], runs: Sequence[str], few: int = 0
 ) -> list[Grid]:
     """A row per metric or slice; a column per run, and one with its difference from the first run.
 
@@ -135,199 +119,46 @@ def side_by_side(
     """
     reference, *others = runs
     if not others:
-        one = [
-            (x.name, x.mean(reference), *numbers(x.means[reference], "std"), x.queries(few))
-            for x in lines
-        ]
-        return [Grid((of,), ("mean", "std", "queries"), one)]
-    found = []
+        return [_of_one_run(what, lines, reference, few)]
+    grids = []
     for start in range(0, len(others), TOGETHER):
-        part = others[start : start + TOGETHER]
-        figures = (reference, *(name for run in part for name in (run, "difference")), "queries")
-        rows = [
-            (
-                x.name,
-                x.mean(reference),
-                *(y for run in part for y in (x.mean(run), x.difference(run))),
-                x.queries(few),
-            )
-            for x in lines
-        ]
-        found.append(Grid((of,), figures, rows))
-    return found
+        together = others[start : start + TOGETHER]
+        grids.append(_of_runs(what, lines, reference, together, few))
+    return grids
 
 
-@dataclass(frozen=True)
-class Query:
-    """A query, its value of the metric, its number of relevant documents, and the table of its
-    documents, or of its rows.
-    """
-
-    name: str
-    value: float
-    relevant: int | None
-    documents: Grid
+def _of_one_run(what: str, lines: Sequence[RowOfRuns], run: str, few: int) -> Grid:
+    rows = []
+    for line in lines:
+        deviation = numbers(line.means[run], "std")
+        rows.append((line.name, line.mean(run), *deviation, line.queries(few)))
+    return Grid((what,), ("mean", "std", "queries"), rows)
 
 
-@dataclass(frozen=True)
-class WithLabels:
-    """A function of a part of a table, whose labels are all null if it has none and no metric reads
-    them.
-    """
-
-    work: OfPart
-    calls: Sequence[Call]
-
-    def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        return self.work(replace(part, rows=with_labels(part.rows, part.setup, self.calls)))
-
-
-@dataclass(frozen=True)
-class LabelledParts:
-    """The parts of a table, with labels."""
-
-    parts: Parts
-    calls: Sequence[Call]
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the rows of the table have an order."""
-        return self.parts.ordered
-
-    def each(self, work: OfPart) -> pl.DataFrame:
-        """The results of the function of each part."""
-        return self.parts.each(WithLabels(work, self.calls))
-
-    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
-        """The rows of the queries."""
-        table = self.parts.of_queries(queries)
-        return replace(table, rows=with_labels(table.rows, table.setup, self.calls))
-
-
-def labelled(table: Table[Any], calls: Sequence[Call]) -> Table[pl.DataFrame]:
-    """The table, with labels that are all null if it has none and no metric reads them; results are
-    Polars frames.
-    """
-    parts = None if table.parts is None else LabelledParts(table.parts, calls)
-    return Table(with_labels(table.rows, table.setup, calls), table.setup, parts=parts)
-
-
-@dataclass(frozen=True)
-class QueriesToFind:
-    """The queries of a part, and whether one of their documents is relevant to a metric."""
-
-    query: tuple[str, ...]
-    call: Call
-
-    def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        call, setup = self.call, part.setup
-        least = setup.policies.relevant if call.relevant is None else call.relevant
-        relevant = (
-            (pl.col(setup.roles.label) >= max(least, 0)).any() if call.labels else pl.lit(True)
-        )
-        return part.rows.group_by(self.query).agg(relevant.alias(TO_FIND))
-
-
-def worst_queries(
-    table: Table[pl.DataFrame], runs: Runs, call: Call, most: int, show: Sequence[str]
-) -> tuple[int, list[tuple[str, list[Query]]]]:
-    """The queries with the worst values of each run, the worst first, and how many are left out as
-    nothing is relevant.
-    """
-    setup, query = table.setup, runs.queries(table.setup).roles.query
-    to_find = table.by_parts(QueriesToFind(query, call))
-    found = values_of_runs(table, runs, [call])[1].drop_nulls(call.text)
-    found = found.join(
-        to_find.filter(TO_FIND), on=query, how="semi", nulls_equal=True, maintain_order="left"
-    )
-    worst_first = found.sort(call.text, descending=not call.higher_is_better, maintain_order=True)
-    chosen = worst_first.filter(pl.int_range(pl.len()).over(RUN) < most)
-    rows, worst = rows_of_queries(table, runs, [call], chosen.select(query).unique()), []
-    for run in runs.named(found):
-        own = chosen.filter(pl.col(RUN) == run)
-        documents = _documents(rows, runs, run, call, own, show)
-        policies = runs.queries(setup if runs.column else setup.changed(score=run))
-        worst.append(
-            (
-                run,
-                [_query(row, documents, policies, call, show) for row in own.iter_rows(named=True)],
-            )
-        )
-    return len(to_find.filter(~pl.col(TO_FIND))), worst
-
-
-def _documents(
-    table: Table[Any], runs: Runs, run: str, call: Call, chosen: pl.DataFrame, show: Sequence[str]
-) -> pl.DataFrame:
-    """The documents of the chosen queries in a run, with the contribution of each if the metric is
-    a sum over documents.
-    """
-    frame, setup, query = table.rows, table.setup, runs.queries(table.setup).roles.query
-    if not has_rankings(frame, setup, runs):
-        return runs.each(frame, setup, lambda _: frame, only=run).join(
-            chosen, on=query, how="semi", nulls_equal=True
-        )
-    try:
-        carry = [name for name in show if name not in query]
-        rows = explained(frame, setup, runs, run, call, carry, table.whole)
-    except InvalidOption:
-        one_order = setup.changed(ties="doc_desc") if setup.policies.tie_rule.averages else setup
-        ranked = runs.each(
-            frame, one_order, lambda of_run: with_ranks(in_memory(frame, of_run)), only=run
-        )
-        rows = with_own_rank(ranked, ranked.columns[-1])
-    return rows.join(chosen, on=query, how="semi", nulls_equal=True).sort("rank", nulls_last=True)
-
-
-def _query(
-    query: dict[str, Any], documents: pl.DataFrame, setup: Setup, call: Call, show: Sequence[str]
-) -> Query:
-    roles = setup.roles
-    own = documents.filter(
-        pl.all_horizontal(pl.col(name).eq_missing(pl.lit(query[name])) for name in roles.query)
-    )
-    name = ", ".join(shown(query[name]).text for name in roles.query)
-    if roles.score not in own.columns:  # a query is a row
-        return Query(
-            name,
-            query[call.text],
-            None,
-            Grid(tuple(show), (), [tuple(map(shown, x)) for x in own.select(show).rows()]),
-        )
-    relevant = own.filter(pl.col(roles.label) >= setup.policies.relevant)
-    ranked, missed = own.drop_nulls("rank"), relevant.filter(pl.col("rank").is_null())
-    doc, numbers = roles.doc_in(own.columns), (roles.score, roles.label, call.text)
-    names = dict.fromkeys(("rank", *([] if doc is None else [doc]), *show, *numbers))
-    figures = [name for name in names if name in numbers and name in own.columns and name != "rank"]
-    words = [name for name in names if name in own.columns and name not in figures]
-    there = (*ranked.head(SHOWN).to_dicts(), *missed.head(MISSED).to_dicts())
-    rows = [tuple(shown(row[name]) for name in (*words, *figures)) for row in there]
-    notes = []
-    if len(ranked) > SHOWN:
-        notes.append(f"The first {SHOWN} of {len(ranked):,} documents.")
-    if len(missed):
-        some = f"; {MISSED} of them are shown" if len(missed) > MISSED else ""
-        notes.append(
-            f"{len(missed):,} of {len(relevant):,} relevant documents not retrieved{some}."
-        )
-    table = Grid(tuple(words), tuple(figures), rows, notes)
-    return Query(name, query[call.text], len(relevant), table)
-
-
-def has_rankings(frame: pl.DataFrame, setup: Setup, runs: Runs) -> bool:
-    """Whether a table has documents to rank, and not only values of queries."""
-    return bool(runs.scores) or setup.roles.score in frame.columns
+def _of_runs(
+    what: str, lines: Sequence[RowOfRuns], reference: str, others: Sequence[str], few: int
+) -> Grid:
+    figures = [reference]
+    for run in others:
+        figures += [run, "difference"]
+    rows = []
+    for line in lines:
+        cells = [line.name, line.mean(reference)]
+        for run in others:
+            cells += [line.mean(run), line.difference(run)]
+        rows.append((*cells, line.queries(few)))
+    return Grid((what,), (*figures, "queries"), rows)
 
 
 def of_settings(settings: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Groups of settings and their values, without unset ones."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, value in plain(settings).items():
-        inner = value if isinstance(value, dict) else {name: value}
-        group = groups.setdefault(name if isinstance(value, dict) else "report", [])
-        group += [
-            (key, _written(item)) for key, item in inner.items() if item is not None and item != []
-        ]
+        is_group = isinstance(value, dict)
+        items = value if is_group else {name: value}
+        rows = groups.setdefault(name if is_group else "report", [])
+        given = {key: x for key, x in items.items() if x is not None and x != []}
+        rows += [(key, _written(x)) for key, x in given.items()]
     return [(name, rows) for name, rows in groups.items() if rows]
 
 
@@ -335,18 +166,16 @@ def _written(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(_written, value))
     if isinstance(value, dict):
-        return ", ".join(
-            f"{name}: {_written(item)}" for name, item in value.items() if item is not None
-        )
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        given = {name: item for name, item in value.items() if item is not None}
+        return ", ".join(f"{name}: {_written(item)}" for name, item in given.items())
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return f"{value:,}" if is_number else str(value)
 
 
 ENDINGS = (".html", ".htm")
 """The endings of report files."""
 SENTENCES = 10
 """The most comparisons that have a sentence each at the top; more are counted."""
-TO_FIND = "#to_find"
-"""The column of whether a query has a relevant document."""
 COVERED = (1, 2, 5, 10, 20)
 """The cutoffs of the plot of coverage: few, because each counts the lists again."""
 WIDE = (
@@ -444,40 +273,52 @@ def report(
     >>> "3 rows, 3 queries, 3 judgments" in page
     True
     """
-    if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path) or not os.fspath(path):
-        raise InvalidOption(
-            f"path={path!r}: write the name of the file to make, as report('report.html', "
-            "'ndcg@10')"
-        )
-    if Path(path).suffix.lower() not in ENDINGS:
-        ends = " or ".join(ENDINGS)
-        example = "report('report.html', 'ndcg@10')"
-        raise InvalidOption(
-            f"path={str(path)!r} does not end in {ends}; write it first, as {example}"
-        )
-    chosen, slices, columns = Runs.of(runs, run), names_of(by), names_of(show)
+    refuse_no_page(path)
+    target = Path(path)
+    columns = names_of(show)
+    chosen = Runs.of(runs, run)
+    slices = names_of(by)
     jinja = load("jinja2", "report")
-    if not (folder := Path(path).parent).is_dir():  # found out before the work, not after it
-        made = f"Path({str(folder)!r}).mkdir(parents=True)"
-        raise FileNotFoundError(
-            f"there is no folder {str(folder)!r} for the report; make it, as with {made}"
-        )
+    refuse_no_folder(target.parent)
     for name in columns:
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
     resampling = Resampling(0.95, interval, resamples, seed, progress)
-    found = ReportPage(labelled(table, calls), calls, chosen, baseline, resampling)
+    rows = labelled(table, calls)
+    page = ReportPage(rows, calls, chosen, baseline, resampling)
     with once_each():  # sections compare the same runs
-        page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
-    target = Path(path)
-    write_whole(target, _rendered(jinja, {"title": title, "gate": gate, **page}).encode())
+        shown_there = copy_context().run(page.page, slices, int(worst), columns, gate, fusion)
+    shown_there |= {"title": title, "gate": gate}
+    html = _rendered(jinja, shown_there)
+    write_whole(target, html.encode())
     return target
+
+
+def refuse_no_page(path: object) -> None:
+    """Refuse what is no name of an HTML file."""
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
+    example = "as report('report.html', 'ndcg@10')"
+    if not name or "\0" in name:
+        raise InvalidOption(f"path={path!r}: write the name of the file to make, {example}")
+    if Path(name).suffix.lower() not in ENDINGS:
+        ends = " or ".join(ENDINGS)
+        raise InvalidOption(f"path={str(path)!r} does not end in {ends}; write it first, {example}")
+
+
+def refuse_no_folder(folder: Path) -> None:
+    """Refuse a missing folder before the work, not after it."""
+    if not folder.is_dir():
+        made = f"Path({str(folder)!r}).mkdir(parents=True)"
+        raise FileNotFoundError(
+            f"there is no folder {str(folder)!r} for the report; make it, as with {made}"
+        )
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot: title, subtitle, name, colour and dashes of each series, and the drawing; without one
-    the subtitle tells why.
+    """A plot as a page shows it; without a drawing the subtitle tells why.
+
+    Its legend has the name, the colour and the dashes of each series.
     """
 
     title: str
@@ -528,40 +369,55 @@ class ReportPage:
         fusion: FusionMethod | None,
     ) -> dict[str, object]:
         """What the template shows."""
-        few = min(self.resampling.resamples, OF_PLOTS.resamples)  # a page would take twice as long
-        RESAMPLED.set(replace(self.resampling, resamples=few, progress=False))
-        means, pairs = self.means(self.calls, **self.draws), self.compared(self.baseline)
+        # with all resamples in its plots, a page would take twice as long
+        resamples = min(self.resampling.resamples, OF_PLOTS.resamples)
+        RESAMPLED.set(replace(self.resampling, resamples=resamples, progress=False))
+        means = self.means(self.calls, **self.draws)
+        pairs = self.compared(self.baseline)
         names = sorted(self.runs.named(means), key=lambda run: self.baseline not in (run, None))
         settings = self.settings(slices, fusion, comparison=pairs, gate=gate)
-        answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
+        page = self.summary(means, pairs, names)
+        page["check"] = self.findings()
+        page["slices"] = {name: self.by_slice(names, name) for name in slices}
+        page["fusion"] = None if fusion is None else self.fusion(fusion)
+        page["pictures"] = self.pictures()
+        of_runs = WorstQueries(self.table, self.runs, self.first, show)
+        page["worst"] = of_runs.worst(worst)
+        page["settings"] = of_settings(settings)
+        in_json = plain(settings)
+        page["raw"] = json.dumps(in_json, indent=2, ensure_ascii=False)
+        return page | {"show": show, "ranked": self.ranked, **self.metric()}
+
+    @property
+    def first(self) -> Any:
+        """The metric of plots and worst queries."""
+        return self.calls[0]
+
+    def metric(self) -> dict[str, object]:
+        """The name of the first metric, and whether its higher values are better."""
+        call = self.first
+        return {"metric": in_words(call.text), "higher_is_better": call.higher_is_better}
+
+    def summary(
+        self, means: pl.DataFrame, pairs: Comparison[pl.DataFrame] | None, runs: Sequence[str]
+    ) -> dict[str, object]:
+        """The answers, the means of the runs with their captions, and the section of the tests."""
+        shown_there: dict[str, object] = {"size": self.size(), "answers": [], "comparison": None}
+        tables = self.overall(means, pairs, runs)
+        captions = [f"{self.brackets(pairs)}{bold_of(pairs)}"]
+        if pairs is not None:
+            answers, ranking, tests = self.comparison(pairs)
+            shown_there |= {"answers": answers, "comparison": tests}
+            tables = [*ranking, *tables]
+            captions += unequal(pairs.settings)
+        return shown_there | {"summary": Section("", tables), "captions": captions}
+
+    def brackets(self, pairs: Comparison[pl.DataFrame] | None) -> str:
+        """The part of a caption on the intervals."""
         kind = self.resampling.interval
         kinds = f"{INTERVALS[kind]} ({WIDE})" if kind == "bounded" else INTERVALS[kind]
-        brackets = (
-            f"Brackets, bars and bands: 95% intervals, of means all {kinds}{of_differences(pairs)}."
-        )
-        return {
-            "size": self.size(),
-            "answers": answers,
-            "summary": Section("", [*ranking, *self.overall(means, pairs, names)]),
-            "captions": [
-                brackets + bold_of(pairs),
-                *([] if pairs is None else unequal(pairs.settings)),
-            ],
-            "check": self.findings()
-            if self.ranked
-            else ("The table has values of queries, and no rankings to check.", Grid((), (), [])),
-            "ranked": self.ranked,
-            "show": show,
-            "slices": {name: self.by_slice(names, name) for name in slices},
-            "comparison": comparison,
-            "fusion": None if fusion is None else self.fusion(fusion),
-            "pictures": self.pictures(),
-            "worst": worst_queries(self.table, self.runs, self.calls[0], worst, show),
-            "metric": in_words(self.calls[0].text),
-            "higher_is_better": self.calls[0].higher_is_better,
-            "settings": of_settings(settings),
-            "raw": json.dumps(plain(settings), indent=2, ensure_ascii=False),
-        }
+        intervals = f"95% intervals, of means all {kinds}{of_differences(pairs)}"
+        return f"Brackets, bars and bands: {intervals}."
 
     @property
     def ranked(self) -> bool:
@@ -576,21 +432,20 @@ class ReportPage:
     @property
     def draws(self) -> dict[str, Any]:
         """The intervals and draws as options of verbs."""
-        return {
-            name: getattr(self.resampling, name)
-            for name in ("interval", "resamples", "seed", "progress")
-        }
+        names = ("interval", "resamples", "seed", "progress")
+        return {name: getattr(self.resampling, name) for name in names}
 
     def means(self, calls: Sequence[Any], by: tuple[str, ...] = (), **options: Any) -> pl.DataFrame:
         """The summary of every run."""
-        summary, per_query = values_of_runs(
-            self.table, self.runs, calls, by, ci=self.resampling.ci, **options
-        )
-        found = summary.table(per_query)
+        ci = self.resampling.ci
+        summary, per_query = values_of_runs(self.table, self.runs, calls, by, ci=ci, **options)
+        means = summary.table(per_query)
         if not self.runs.columns:
-            return found.select(pl.lit(self.table.setup.roles.score).alias(RUN), pl.all())
+            run = pl.lit(self.table.setup.roles.score)
+            return means.select(run.alias(RUN), pl.all())
         name = self.runs.column or RUN_OF_TABLE
-        return found.select(pl.col(name).cast(pl.String).alias(RUN), pl.exclude(name))
+        run = pl.col(name).cast(pl.String)
+        return means.select(run.alias(RUN), pl.exclude(name))
 
     def compared(
         self, baseline: str | None, by: tuple[str, ...] = ()
@@ -606,207 +461,202 @@ class ReportPage:
     ) -> list[Grid]:
         """The means of all queries, and the differences from the first run."""
         of_means = _by_run(means, RUN, "metric")
-        of_pairs = (
-            {} if pairs is None else _by_run(pairs.table.filter(baseline=runs[0]), "run", "metric")
-        )
-        lines = [
-            RowOfRuns(Cell(in_words(x.text)), of_means[x.text,], of_pairs.get((x.text,), {}))
-            for x in self.calls
-        ]
+        against_first = None if pairs is None else pairs.table.filter(baseline=runs[0])
+        of_pairs = _by_run(against_first, "run", "metric")
+        lines = []
+        for call in self.calls:
+            name = Cell(in_words(call.text))
+            lines.append(RowOfRuns(name, of_means[call.text,], of_pairs[call.text,]))
         return side_by_side("metric", lines, runs)
 
     def by_slice(self, runs: Sequence[str], by: str) -> tuple[str, list[Section]]:
-        """The means of each slice and the differences from the first run, the largest slices first;
-        and the caption.
+        """The means of each slice and the differences from the first run, the largest slices first.
+
+        The caption comes before them.
         """
         name = pl.col(by).cast(pl.String).fill_null("null").alias(SLICE)
         means = self.means(self.calls, (by,), **self.draws).with_columns(name)
         pairs = self.compared(runs[0], (by,))
+        few = _fewest_to_be_significant(pairs)
         of_means = _by_run(means, RUN, "metric", SLICE)
-        of_pairs = (
-            {} if pairs is None else _by_run(pairs.table.with_columns(name), "run", "metric", SLICE)
-        )
-        sizes = (
-            means.filter(metric=self.calls[0].text)
-            .group_by(SLICE, by)
-            .agg(pl.col("n_queries").max())
-        )
-        sizes = sizes.sort("n_queries", by, descending=[True, False], nulls_last=True)
-        rows = {
-            text: shown("null" if value is None else value)
-            for text, value in sizes.select(SLICE, by).iter_rows()
-        }
-        tests = 1 if pairs is None else max(len(pairs.table), 1)
-        few = 2 + math.floor(
-            math.log2(tests / ALPHA)
-        )  # n queries have a p-value of 2 / 2**n at least
-        parts: list[Section] = []
+        differences = None if pairs is None else pairs.table.with_columns(name)
+        of_pairs = _by_run(differences, "run", "metric", SLICE)
+        of_first = means.filter(metric=self.first.text)
+        slices = _largest_first(of_first, by)
+        sections: list[Section] = []
         for call in self.calls:
-            lines = [
-                RowOfRuns(x, of_means[call.text, at], of_pairs.get((call.text, at), {}))
-                for at, x in rows.items()
-            ]
-            parts.append(
-                Section(
-                    in_words(call.text) * (len(self.calls) > 1), side_by_side(by, lines, runs, few)
-                )
-            )
+            lines = []
+            for text, cell in slices.items():
+                key = (call.text, text)
+                lines.append(RowOfRuns(cell, of_means[key], of_pairs[key]))
+            heading = in_words(call.text) if len(self.calls) > 1 else ""
+            tables = side_by_side(by, lines, runs, few)
+            sections.append(Section(heading, tables))
         measured = Measured(self.table, self.runs, self.calls[:1], by, self.resampling)
-        drawn = [picture("slices", plots.of_slices, measured, by, [*rows])]
-        parts[0] = replace(parts[0], pictures=drawn)
-        mark = (
-            f"“{TOO_FEW}”: of fewer than {few} queries, even gains on all of them are not "
-            "significant."
-        )
-        marked = any(row[-1].below for part in parts for table in part.tables for row in table.rows)
-        return (
-            f"The slices with most queries come first.{f' {mark}' * marked}{bold_of(pairs)}",
-            parts,
-        )
+        plot = picture("slices", plots.of_slices, measured, by, [*slices])
+        sections[0] = replace(sections[0], pictures=[plot])
+        caption = "The slices with most queries come first."
+        if any(map(_has_marks, sections)):
+            caption += (
+                f" “{TOO_FEW}”: of fewer than {few} queries, even gains on all of them are not "
+                "significant."
+            )
+        return f"{caption}{bold_of(pairs)}", sections
 
     def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Section]:
-        """The sentences, the ranking of many runs; the tests of all pairs, beside the differences
-        of the queries.
+        """The sentences, the ranking of many runs.
+
+        The section has the tests of all pairs, beside the differences of the queries.
         """
-        rows, settings = records(pairs.table), pairs.settings
+        rows = records(pairs.table)
         answers = pairs.sentences(IN_HTML)
         if len(rows) <= SENTENCES:
-            tied = tied_for_top(records(pairs.ranks), settings, IN_HTML)
-            answers = [*tied, *(sentence(row, settings, len(rows), IN_HTML) for row in rows)]
-        *ranking, tests = (
-            block for block in pairs.shown("markdown", None) if isinstance(block, Grid)
-        )
-        caption = unequal(settings)  # the summary has it
-        tests = replace(tests, notes=[note for note in tests.notes if note not in caption])
-        drawn = self.picture(plots.differences, self.calls[0], baseline=self.baseline)
-        return answers, ranking, Section("", [on_page(tests)], [drawn])
+            tied = tied_for_top(records(pairs.ranks), pairs.settings, IN_HTML)
+            of_rows = (sentence(row, pairs.settings, len(rows), IN_HTML) for row in rows)
+            answers = [*tied, *of_rows]
+        blocks = pairs.shown("markdown", None)
+        grids = [block for block in blocks if isinstance(block, Grid)]
+        *ranking, tests = grids
+        in_summary = unequal(pairs.settings)
+        notes = [note for note in tests.notes if note not in in_summary]
+        tests = on_page(replace(tests, notes=notes))
+        plot = self.picture(plots.differences, self.first, baseline=self.baseline)
+        return answers, ranking, Section("", [tests], [plot])
 
     def fusion(self, method: FusionMethod) -> dict[str, object]:
         """The fused run beside the runs, the gain of an oracle, and the overlap of the runs."""
+        text = text_of(method)
         if not self.runs.columns:
             runs = option(runs=["bm25", "dense"])
-            raise InvalidOption(option(fusion=text_of(method)), " fuses runs; name them, as ", runs)
-        best = call_of_verb(oracle, *self.calls, **self.named, fusion=method, **self.draws).on(
-            self.table
-        )
-        common = call_of_verb(overlap, **self.named, k=RANKS).on(self.table)
-        drawn = [
-            self.picture(plots.contributions, method, k=RANKS),
-            self.picture(plots.overlap, k=RANKS),
-        ]
-        part = Section(
-            "", [on_page(grid) for grid in (*best.grids(None), *common.grids(None))], drawn
-        )
-        lines = [*best.sentences(IN_HTML), *common.sentences(IN_HTML)]
-        return {"method": text_of(method), "lines": lines, "part": part}
+            raise InvalidOption(option(fusion=text), " fuses runs; name them, as ", runs)
+        best_of_each = call_of_verb(oracle, *self.calls, **self.named, fusion=method, **self.draws)
+        gain = best_of_each.on(self.table)
+        in_common = call_of_verb(overlap, **self.named, k=RANKS)
+        common = in_common.on(self.table)
+        grids = [*gain.grids(None), *common.grids(None)]
+        drawings = [self.picture(plots.contributions, method, k=RANKS)]
+        drawings.append(self.picture(plots.overlap, k=RANKS))
+        lines = [*gain.sentences(IN_HTML), *common.sentences(IN_HTML)]
+        section = Section("", [*map(on_page, grids)], drawings)
+        return {"method": text, "lines": lines, "part": section}
 
     def picture(self, plot: Callable[..., Figure], *args: object, **options: object) -> Picture:
         """A plot of the runs."""
         return picture(plot.__name__, plot, self.table, *args, **options, **self.named)
 
     def pictures(self) -> list[Picture]:
-        """The plots of the whole table; those of the items that all users are shown, if the roles
-        for them are given.
+        """The plots of the whole table.
+
+        Those of the items that all users are shown follow if the roles for them are given.
         """
-        runs, first, context = self.runs, self.calls[0], self.table.setup.background
+        first = self.first
         if not self.ranked:
             return [self.picture(plots.distribution, first)]
-        k = first.arguments.get("k")
-        curves = list(
-            dict.fromkeys(
-                _without_cutoff(call) for call in self.calls if "k" in call.metric.parameters
-            )
-        )
-        drawn = (
-            [self.picture(plots.curve, *(curves[:1] if runs.columns else curves))] if curves else []
-        )
-        drawn.append(self.picture(plots.precision_recall))
-        drawn.append(self.picture(plots.distribution, first))
-        if not runs.columns:
-            drawn.append(picture("judged", plots.judged, self.table, first))
+        pictures = self.curves()
+        pictures.append(self.picture(plots.precision_recall))
+        pictures.append(self.picture(plots.distribution, first))
+        if not self.runs.columns:
+            judged = picture("judged", plots.judged, self.table, first)
+            pictures.append(judged)
+        return [*pictures, *self.pictures_of_items()]
+
+    def curves(self) -> list[Picture]:
+        """The plot of the metrics that take a cutoff, of several runs of the first one."""
+        deep = (call for call in self.calls if "k" in call.metric.parameters)
+        curves = list(dict.fromkeys(map(_without_cutoff, deep)))
+        if self.runs.columns:
+            curves = curves[:1]
+        return [self.picture(plots.curve, *curves)] if curves else []
+
+    def pictures_of_items(self) -> list[Picture]:
+        """The plots of the items that all users are shown, as far as their roles are given."""
+        context = self.table.setup.background
+        runs = self.runs
+        k = self.first.arguments.get("k")
+        pictures = []
         if context.items is not None:
-            cutoffs = [x for x in COVERED if x <= plots.deepest(self.table, runs)]
-            drawn.append(self.picture(item_plots.exposure, k))
-            drawn.append(self.picture(item_plots.catalog, "coverage", cutoffs=cutoffs))
+            deepest = plots.deepest(self.table, runs)
+            cutoffs = [cutoff for cutoff in COVERED if cutoff <= deepest]
+            pictures.append(self.picture(item_plots.exposure, k))
+            pictures.append(self.picture(item_plots.catalog, "coverage", cutoffs=cutoffs))
         if context.interactions is not None:
-            drawn.append(self.picture(item_plots.long_tail, k))
-            if runs.columns and first.metric.name != "novelty":
+            pictures.append(self.picture(item_plots.long_tail, k))
+            if runs.columns and self.first.metric.name != "novelty":
                 novelty = "novelty" if k is None else f"novelty@{k}"
-                drawn.append(self.picture(item_plots.trade_off, novelty, first.text))
-        return drawn
+                pictures.append(self.picture(item_plots.trade_off, novelty, self.first.text))
+        return pictures
 
     def findings(self) -> tuple[str, Grid]:
-        """What the check found, in a sentence; and a row per kind, errors first, with its runs
-        unless all runs have it.
+        """What the check found, in a sentence.
+
+        A row per kind follows, errors first, with its runs unless all runs have it.
         """
-        setup, query = self.table.setup, self.runs.queries(self.table.setup).roles.query
-        scores, key = self.runs.scores or [setup.roles.score], (*self.runs.key, *query)
-        setups = [setup.changed(score=score, query=key) for score in scores]
-        parts = (findings_of_table(self.table, of) for of in setups)
-        named = [
-            part.with_columns(pl.lit(of.roles.score).alias(RUN))
-            for of, part in zip(setups, parts, strict=True)
-        ]
-        rows = pl.concat(named, how="diagonal").sort(
-            "severity", maintain_order=True
-        )  # errors first
-        places = pl.struct(map(carried, query)).filter(pl.col(carried(query[-1])).is_not_null())
-        some = pl.col("advice", RUN).unique(maintain_order=True), places.n_unique().alias("queries")
-        facts = []
-        for problem, advice, runs, n in (
-            rows.group_by("problem", maintain_order=True).agg(*some).iter_rows()
-        ):
-            fact, counted, _ = advice[0].partition(";")[0].partition(", the first of which")
-            if len(advice) > 1:
-                fact = f"{problem} in {len(runs)} runs"
-            elif n and not counted:
-                fact = f"{problem} in {queries(n)}"
-            facts.append(fact + f" (run {', '.join(runs)})" * (len(runs) < len(setups)))
-        of_some = (
-            pl.when(pl.len() < len(setups))
-            .then(pl.col(RUN).str.join(", "))
-            .alias(carried("in run"))
+        if not self.ranked:
+            nothing = Grid((), (), [])
+            return "The table has values of queries, and no rankings to check.", nothing
+        setup = self.table.setup
+        runs = self.runs
+        query = runs.queries(setup).roles.query
+        scores = runs.scores or [setup.roles.score]
+        parts = []
+        for score in scores:
+            of_run = setup.changed(score=score, query=(*runs.key, *query))
+            findings = findings_of_table(self.table, of_run)
+            parts.append(findings.with_columns(pl.lit(of_run.roles.score).alias(RUN)))
+        rows = pl.concat(parts, how="diagonal")
+        errors_first = rows.sort("severity", maintain_order=True)
+        facts = _facts(errors_first, query, len(scores))
+        run = pl.col(RUN).str.join(", ")
+        of_some = pl.when(pl.len() < len(scores)).then(run)
+        kinds = errors_first.group_by(pl.exclude(RUN), maintain_order=True).agg(
+            of_some.alias(carried("in run"))
         )
-        found = Findings.of(rows.group_by(pl.exclude(RUN), maintain_order=True).agg(of_some))
-        what = f"{found.sentences()[0]}: {'; '.join(facts)}" if facts else "nothing"
-        return f"The check of the table found {what}.", found.grids()[0]
+        findings_of_runs = Findings.of(kinds)
+        what = "nothing"
+        if facts:
+            what = f"{findings_of_runs.sentences()[0]}: {'; '.join(facts)}"
+        return f"The check of the table found {what}.", findings_of_runs.grids()[0]
 
     def settings(
-        self, by: Sequence[str], fusion: FusionMethod | None, **of: Result[Any] | None
+        self,
+        by: Sequence[str],
+        fusion: FusionMethod | None,
+        **results: Result[Any] | None,
     ) -> dict[str, object]:
         """All settings that the numbers depend on, with those of results that differ."""
-        rows, setup = self.table.rows, self.table.setup
-        intervals = {
-            name: value for name, value in asdict(self.resampling).items() if name != "progress"
-        }
-        settings: dict[str, object] = {
-            "table": {"rows": self.sizes["rows"], "queries": self.sizes["queries"]},
-            "metrics": [call.text for call in self.calls],
-            "runs": list(self.runs.scores) or self.runs.column or setup.roles.score,
-            "policies": setup.followed(rows.columns),
-            "intervals": intervals,
-            "slices": by,
-            **({} if fusion is None else {"fusion": text_of(fusion)}),
-            "versions": versions(),
-            "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        }
-        known = {**settings, **intervals, "progress": self.resampling.progress}
-        for name, result in of.items():  # a gate may have been made with other policies
+        setup = self.table.setup
+        intervals = asdict(self.resampling)
+        progress = intervals.pop("progress")
+        sizes = dict(self.sizes)
+        del sizes["judgments"]
+        settings: dict[str, object] = {"table": sizes}
+        settings["metrics"] = [call.text for call in self.calls]
+        settings["runs"] = list(self.runs.scores) or self.runs.column or setup.roles.score
+        settings["policies"] = setup.followed(self.table.rows.columns)
+        settings |= {"intervals": intervals, "slices": by}
+        if fusion is not None:
+            settings["fusion"] = text_of(fusion)
+        settings["versions"] = versions()
+        now = datetime.now(timezone.utc)
+        settings["written"] = now.isoformat(timespec="seconds")
+        known = {**settings, **intervals, "progress": progress}
+        for name, result in results.items():  # a gate may have been made with other policies
             if result is not None:
-                settings[name] = {
-                    key: x for key, x in result.settings.items() if known.get(key, ...) != x
-                }
+                of_result = result.settings.items()
+                settings[name] = {key: x for key, x in of_result if known.get(key, ...) != x}
         return settings
 
     def size(self) -> str:
         """The numbers of rows, queries and judgments, each counted once for all runs."""
-        found = f"{self.sizes['rows']:,} rows, {self.sizes['queries']:,} queries"
-        return f"{found}, {self.sizes['judgments']:,} judgments" if self.ranked else found
+        text = f"{self.sizes['rows']:,} rows, {self.sizes['queries']:,} queries"
+        return f"{text}, {self.sizes['judgments']:,} judgments" if self.ranked else text
 
     @cached_property
     def sizes(self) -> dict[str, int]:
         """The numbers of rows, queries and judgments."""
-        return self.table.by_parts(SizesOfPart(self.table.setup.roles)).sum().row(0, named=True)
+        of_part = SizesOfPart(self.table.setup.roles)
+        sizes = self.table.by_parts(of_part)
+        return sizes.sum().row(0, named=True)
 
 
 @dataclass(frozen=True)
@@ -816,26 +666,17 @@ class SizesOfPart:
     roles: Roles
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        rows, query = part.rows, self.roles.query
-        judged, doc = (
-            rows.filter(pl.col(self.roles.label).is_not_null()),
-            self.roles.doc_in(rows.columns),
-        )
-        judgments = judged.height if doc is None else judged.select(*query, doc).n_unique()
-        return pl.DataFrame(
-            {"rows": rows.height, "queries": rows.select(query).n_unique(), "judgments": judgments}
-        )
-
-
-def values_of_runs(
-    table: Table[Any], runs: Runs, calls: Sequence[Call], by: tuple[str, ...] = (), **options: Any
-) -> tuple[Summary, pl.DataFrame]:
-    """The summary of every run, and the values of its queries, a row per run and query in the order
-    of the table.
-    """
-    summary = Summary.of(table.setup, None, *calls, runs=runs, by=by, **options)
-    per_query = table.by_parts(OfSeries(summary))
-    return summary, in_order(per_query, table, runs)
+        rows = part.rows
+        query = self.roles.query
+        label = pl.col(self.roles.label)
+        judged = rows.filter(label.is_not_null())
+        judgments = judged.height
+        doc = self.roles.doc_in(rows.columns)
+        if doc is not None:
+            judgments = judged.select(*query, doc).n_unique()
+        queries = rows.select(query).n_unique()
+        sizes = {"rows": rows.height, "queries": queries, "judgments": judgments}
+        return pl.DataFrame(sizes)
 
 
 def without_kind(text: str) -> str:
@@ -847,7 +688,8 @@ def without_kind(text: str) -> str:
 def on_page(grid: Grid) -> Grid:
     """A result's table with narrow columns, as a phone shows whole intervals below the figures."""
     narrow = tuple(name.partition(" [")[0] for name in grid.figures)
-    return replace(grid, figures=narrow, notes=[*map(without_kind, grid.notes)])
+    notes = [*map(without_kind, grid.notes)]
+    return replace(grid, figures=narrow, notes=notes)
 
 
 def of_differences(pairs: Comparison[pl.DataFrame] | None) -> str:
@@ -861,8 +703,10 @@ def bold_of(pairs: Comparison[pl.DataFrame] | None) -> str:
     """The part of a caption on bold differences."""
     if pairs is None or pairs.table.is_empty():
         return ""
-    rows, settings = records(pairs.table), pairs.settings
-    bold = f"p < {ALPHA:g} by {test_of(rows, settings)}.{uncorrected(settings, len(rows))}"
+    rows = records(pairs.table)
+    settings = pairs.settings
+    test = test_of(rows, settings)
+    bold = f"p < {ALPHA:g} by {test}.{uncorrected(settings, len(rows))}"
     return f" Differences: from {rows[0]['baseline']}; bold: {bold}"
 
 
@@ -875,48 +719,107 @@ def picture(name: str, make: Callable[..., Figure], *args: object, **options: ob
     except RankframeError as error:
         return Picture(f"No plot of {name.replace('_', ' ')}", str(error))
     # validation takes half of a report's time; tests do it
-    chart = altair(replace(figure, legend=False)).to_dict(validate=False)
+    bare = replace(figure, legend=False)
+    chart = altair(bare).to_dict(validate=False)
     del chart["title"]  # the page has it
     svg = load("vl_convert", "plot").vegalite_to_svg(chart)
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
-    svg = svg.replace(
-        f'="{GREY}"', '="currentColor"'
-    )  # only attributes: a run's name may contain the colour
-    lines = figure.series if figure.legend and len(figure.series) > 1 else ()
-    legend = tuple(
-        (name, colour(figure, name), " ".join(map(str, dashes(figure, name)))) for name in lines
-    )
-    return Picture(figure.title, without_kind(figure.subtitle), legend, svg)
+    # only in attributes, as a run's name may contain the colour
+    svg = svg.replace(f'="{GREY}"', '="currentColor"')
+    subtitle = without_kind(figure.subtitle)
+    return Picture(figure.title, subtitle, _legend(figure), svg)
 
 
-def _by_run(rows: pl.DataFrame, run: str, *key: str) -> dict[tuple[object, ...], dict[str, Record]]:
-    """The rows that agree in the key, by their run."""
-    found: dict[tuple[object, ...], dict[str, Record]] = {}
-    for row in rows.iter_rows(named=True):
-        found.setdefault(tuple(row[name] for name in key), {})[row[run]] = row
-    return found
+def _legend(figure: Figure) -> tuple[tuple[str, str, str], ...]:
+    """The name, the colour and the dashes of each series; empty if a figure needs no legend."""
+    if not figure.legend or len(figure.series) < 2:
+        return ()
+    entries = []
+    for name in figure.series:
+        stroke = " ".join(map(str, dashes(figure, name)))
+        entries.append((name, colour(figure, name), stroke))
+    return tuple(entries)
+
+
+def _by_run(
+    rows: pl.DataFrame | None, run: str, *key: str
+) -> Mapping[tuple[object, ...], dict[str, Record]]:
+    """The rows that agree in the key, by their run; those of no key, and of no frame, are none."""
+    by_key: defaultdict[tuple[object, ...], dict[str, Record]] = defaultdict(dict)
+    if rows is not None:
+        for row in rows.iter_rows(named=True):
+            by_key[tuple(row[name] for name in key)][row[run]] = row
+    return by_key
+
+
+def _fewest_to_be_significant(pairs: Comparison[pl.DataFrame] | None) -> int:
+    """The least number of queries of a slice in which gains on all of them can be significant."""
+    tests = 0 if pairs is None else len(pairs.table)
+    # n queries have a p-value of 2 / 2**n at least
+    doublings = math.log2(max(tests, 1) / ALPHA)
+    return 2 + math.floor(doublings)
+
+
+def _largest_first(means: pl.DataFrame, by: str) -> dict[str, Cell]:
+    """The cell of each slice by its text, those of most queries first."""
+    sizes = means.group_by(SLICE, by).agg(pl.col("n_queries").max())
+    sizes = sizes.sort("n_queries", by, descending=[True, False], nulls_last=True)
+    cells = {}
+    for text, value in sizes.select(SLICE, by).iter_rows():
+        cells[text] = shown("null" if value is None else value)
+    return cells
+
+
+def _has_marks(section: Section) -> bool:
+    """Whether a row of a section is marked as one of too few queries."""
+    return any(row[-1].below for table in section.tables for row in table.rows)
+
+
+def _facts(findings: pl.DataFrame, query: Sequence[str], n_runs: int) -> list[str]:
+    """What each problem is, in how many queries, and in which runs unless all have it."""
+    place = [carried(name) for name in query]
+    has_place = pl.col(place[-1]).is_not_null()
+    places = pl.struct(place).filter(has_place)
+    texts = pl.col("advice", RUN).unique(maintain_order=True)
+    n_queries = places.n_unique().alias("queries")
+    of_problems = findings.group_by("problem", maintain_order=True)
+    problems = of_problems.agg(texts, n_queries)
+    facts = []
+    for problem, advice, runs, n in problems.iter_rows():
+        fact, is_counted, _ = advice[0].partition(";")[0].partition(", the first of which")
+        if len(advice) > 1:
+            fact = f"{problem} in {len(runs)} runs"
+        elif n and not is_counted:
+            fact = f"{problem} in {queries(n)}"
+        if len(runs) < n_runs:
+            fact += f" (run {', '.join(runs)})"
+        facts.append(fact)
+    return facts
 
 
 def _without_cutoff(call: Call) -> str:
-    return replace(
-        call, options=tuple((name, value) for name, value in call.options if name != "k")
-    ).text
+    options = tuple((name, value) for name, value in call.options if name != "k")
+    return replace(call, options=options).text
 
 
 def _rendered(jinja: ModuleType, page: dict[str, object]) -> str:
     """Render the page from its template, which escapes all text."""
-    page_of = files("rankframe").joinpath("_pictures", "page")
-    html, style, script = (
-        page_of.joinpath(f"report.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
-    )
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    folder = files("rankframe").joinpath("_pictures", "page")
+
+    def text(kind: str) -> str:
+        return folder.joinpath(f"report.{kind}").read_text("utf-8")
+
+    script = text("js")
+    sha256 = hashlib.sha256(script.encode()).digest()
+    digest = base64.b64encode(sha256).decode()
     blocks = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja.StrictUndefined}
     environment = jinja.Environment(autoescape=True, finalize=_legible, **blocks)
-    return str(
-        environment.from_string(html).render(page, style=style, script=script, digest=digest)
-    )
+    template = environment.from_string(text("html"))
+    return str(template.render(page, style=text("css"), script=script, digest=digest))
 
 
 def _legible(value: object) -> object:
     """A text with an escape for each control character but line breaks; anything else as it is."""
-    return "\n".join(map(visible, value.split("\n"))) if type(value) is str else value
+    if type(value) is not str:
+        return value
+    return "\n".join(map(visible, value.split("\n")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,14 @@ from .._catalog.requests import Request
 from .._results.grid import percent
 from .._statistics.confidence_sequences import confidence_sequence
 from .._statistics.estimators import INTERVALS
-from .._support.floats import np
+from .._support.floats import Floats, np
 from .._support.option_kinds import Column
 from .._support.statistical_options import PLANNED, Planned
 from .._table.table import Table
 from .._verbs.decide.sequential import Sequential, State
 from .._verbs.measure.paired_values import Design, differences, paired_values
 from .._verbs.sample.resampling import limits
-from .figure import CI, Axis, Estimated, Figure, Mark, banded, one_call, plot, unpacked
+from .figure import CI, Axis, Estimated, Figure, Mark, banded, lines_of, one_call, plot, unpacked
 from .plots import spaced
 
 if TYPE_CHECKING:
@@ -68,75 +69,78 @@ def sequential(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1]})
+    >>> df = pl.DataFrame({
+    ...     "query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1],
+    ... })
     >>> df.rank.plot.sequential("rr", runs=["bm25", "ltr"]).title.text
     'RR as queries come in: ltr minus bm25'
     """
-    call, (_, setup, runs) = (
-        one_call(metric, "sequential('ndcg@10', runs=['old', 'new'])"),
-        unpacked(table, shared),
-    )
-    of = Sequential(shared.get("ci") or CI, planned, look)
-    of = of if sequential is None else Sequential.of_state(sequential)
-    found = paired_values(table, [call], Design(runs, None, (), None, "error"))
-    design = Design(runs, baseline or found.runs[0], (), None, "error")
-    found = of.checked([call.under(setup)]).arranged(found, table)
-    order, n = found.queries["#place"].to_numpy().argsort(), len(found.queries)
-    at = found.queries["#look"].to_numpy()[order]
-    own = look is not None or sequential is not None
-    looks = (
-        [*(np.flatnonzero(np.diff(at)) + 1).tolist(), n]
-        if own
-        else [k for k in spaced(n) if k * SHOWN >= n]
-    )
+    call = one_call(metric, "sequential('ndcg@10', runs=['old', 'new'])")
+    _, setup, runs = unpacked(table, shared)
+    if sequential is None:
+        plan = Sequential(shared.get("ci") or CI, planned, look)
+    else:
+        plan = Sequential.of_state(sequential)
+    values = paired_values(table, [call], Design(runs, None, (), None, "error"))
+    design = Design(runs, baseline or values.runs[0], (), None, "error")
+    values = plan.checked([call.under(setup)]).arranged(values, table)
+    order = values.queries["#place"].to_numpy().argsort()
+    n = len(order)
+    if look is None and sequential is None:
+        looks = [k for k in spaced(n) if k * SHOWN >= n]
+    else:
+        place = values.queries["#look"].to_numpy()[order]
+        ends = np.flatnonzero(np.diff(place)) + 1
+        looks = [*ends.tolist(), n]
     looks = [k for k in looks if k]
-    pairs, last = design.pairs(found.runs), np.array(looks, dtype=int) - 1
-    d = np.column_stack(
-        [differences(found.values[a][order, 0], found.values[b][order, 0]) for a, b in pairs]
-    )
-    within = limits(found.values, [call])
+    pairs = design.pairs(values.runs)
+    of_runs = [run[order, 0] for run in values.values]
+    d = np.column_stack([differences(of_runs[a], of_runs[b]) for a, b in pairs])
+    within = limits(values.values, [call])
     span = (within.greatest - within.least).repeat(len(pairs))
-    low, high, _ = confidence_sequence(d, (-span, span), of.ci, of.method, looks)
-    there, x = ~np.isnan(d), np.nan_to_num(d)
-    with np.errstate(all="ignore"):
-        counted = there.cumsum(axis=0)[last]
-        mean, squares = (y.cumsum(axis=0)[last] / counted for y in (x, x**2))
-        off = NormalDist().inv_cdf((1 + of.ci) / 2) * np.sqrt(
-            np.maximum(squares - mean**2, 0) / (counted - 1)
-        )
-    names = [found.runs[b] for _, b in pairs]
-    ends = [(name, low[:, i], high[:, i], i) for i, name in enumerate(names)]
-    if len(names) == 1:
-        ends.append((SINGLE, mean[:, 0] - off[:, 0], mean[:, 0] + off[:, 0], 0))
-    rows = pl.concat(
-        pl.DataFrame(
-            {
-                "series": name,
-                "x": last + 1.0,
-                "y": mean[:, i],
-                "low": lower,
-                "high": upper,
-                "queries": counted[:, i],
-            }
-        )
-        for name, lower, upper, i in ends
-    ).fill_nan(None)
-    pair = f"{names[0] if len(names) == 1 else 'run'} minus {design.baseline}"
-    subtitle = (
-        f"Mean over the queries so far; band: {percent({'ci': of.ci})} at all looks together "
-        f"({INTERVALS[of.method]})"
-    )
+    low, high, _ = confidence_sequence(d, (-span, span), plan.ci, plan.method, looks)
+    names = [values.runs[b] for _, b in pairs]
+    rows = _rows_of_looks(d, looks, names, low, high, plan.ci)
     *bands, line = banded(rows)
-    line = Mark(
-        "line", line.rows.filter(pl.col("series").is_in(names))
-    )  # the mean of a single look is the run's
-    marks = (Mark("rule", pl.DataFrame({"y": [0.0]})), *bands, line)
-    axes = Axis("queries", whole=True), Axis(f"{call.display}, {pair}")
-    return Figure(
-        f"{call.display} as queries come in: {pair}",
-        subtitle,
-        *axes,
-        marks,
-        tuple(name for name, *_ in ends),
-        among=() if len(names) == 1 else tuple(found.runs),
-    )
+    # the mean of a single look is the run's
+    is_run = pl.col("series").is_in(names)
+    of_names = line.rows.filter(is_run)
+    zero = Mark("rule", pl.DataFrame({"y": [0.0]}))
+    marks = (zero, *bands, Mark("line", of_names))
+    pair = f"{names[0] if len(names) == 1 else 'run'} minus {design.baseline}"
+    ci = percent({"ci": plan.ci})
+    band = f"band: {ci} at all looks together ({INTERVALS[plan.method]})"
+    subtitle = f"Mean over the queries so far; {band}"
+    x = Axis("queries", whole=True)
+    y = Axis(f"{call.display}, {pair}")
+    title = f"{call.display} as queries come in: {pair}"
+    among = () if len(names) == 1 else tuple(values.runs)
+    return Figure(title, subtitle, x, y, marks, lines_of(rows), among=among)
+
+
+def _rows_of_looks(
+    d: Floats, looks: Sequence[int], names: Sequence[str], low: Floats, high: Floats, ci: float
+) -> pl.DataFrame:
+    """The means of differences at each look, with their confidence sequence.
+
+    One run also has the interval of a single look, the mean -+ z * s / sqrt(n).
+    """
+    last = np.array(looks, dtype=int) - 1
+    x = np.nan_to_num(d)
+    with np.errstate(all="ignore"):
+        n = (~np.isnan(d)).cumsum(axis=0)[last]
+        mean = x.cumsum(axis=0)[last] / n
+        squares = (x**2).cumsum(axis=0)[last] / n
+        variance = np.maximum(squares - mean**2, 0)
+        z = NormalDist().inv_cdf((1 + ci) / 2)
+        error = z * np.sqrt(variance / (n - 1))
+
+    def rows(series: str, i: int, low: Floats, high: Floats) -> pl.DataFrame:
+        ends = {"low": low[:, i], "high": high[:, i]}
+        figures = {"x": last + 1.0, "y": mean[:, i], **ends, "queries": n[:, i]}
+        return pl.DataFrame(figures).select(pl.lit(series).alias("series"), pl.all())
+
+    parts = [rows(name, i, low, high) for i, name in enumerate(names)]
+    if len(names) == 1:
+        parts.append(rows(SINGLE, 0, mean - error, mean + error))
+    return pl.concat(parts).fill_nan(None)

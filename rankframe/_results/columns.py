@@ -1,6 +1,4 @@
-"""The columns of results: each has one type, one head and one way to show a cell, whichever verb
-has it.
-"""
+"""The columns of results: each has one type, one head and one way to show a cell."""
 
 from __future__ import annotations
 
@@ -78,26 +76,31 @@ class ResultColumn:
     def head_of(self, name: str, settings: Mapping[str, Any]) -> str:
         """The head of the column; of an estimate, with the confidence of its interval."""
         head = name.replace("_", " ") if self.head is None else self.head
-        return f"{head} [{percent(settings)} interval]" if self.shows is estimated else head
+        if self.shows is estimated:
+            return f"{head} [{percent(settings)} interval]"
+        return head
 
 
 def _alike(names: str, dtype: pl.DataType, shows: Shows) -> dict[str, ResultColumn]:
     """Columns whose heads are their names."""
-    return dict.fromkeys(names.split(), ResultColumn(dtype, shows))
+    column = ResultColumn(dtype, shows)
+    return dict.fromkeys(names.split(), column)
 
 
 NAMES = """
-    metric run baseline original other judge group best worst gap ranking method measure ranks team figure predictor correlation
-    interval tool differs_by note says severity problem where advice
+    metric run baseline original other judge group best worst gap ranking method measure ranks team
+    figure predictor correlation interval tool differs_by note says severity problem where advice
 """
 SHARES = """
-    mean baseline_mean original_mean mean_without oracle best_mean worst_mean std total effective_sample_size overlap jaccard rbo
-    baseline_value ratio_low ratio_high ci_low ci_high rate_low rate_high win_rate tie_rate strength power propensity credit
-    score normalized contribution fused ee_d ee_r ee_l effect_ratio other_difference tuned_weight variance_saved label other_label
+    mean baseline_mean original_mean mean_without oracle best_mean worst_mean std total
+    effective_sample_size overlap jaccard rbo baseline_value ratio_low ratio_high ci_low ci_high
+    rate_low rate_high win_rate tie_rate strength power propensity credit score normalized
+    contribution fused ee_d ee_r ee_l effect_ratio other_difference tuned_weight variance_saved
+    label other_label
 """
 COUNTS = """
-    retrieved only relevant only_relevant rank rank_without fused_rank team_rank other_rank better wins ties losses n_unique
-    n_unique_relevant findings rows
+    retrieved only relevant only_relevant rank rank_without fused_rank team_rank other_rank better
+    wins ties losses n_unique n_unique_relevant findings rows
 """
 
 COLUMNS: Mapping[str, ResultColumn] = {
@@ -135,11 +138,12 @@ def schema(names: str) -> dict[str, pl.DataType]:
 
 def table_in(rows: Sequence[Sequence[object]], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """A table of a result from its rows, with null for NaN."""
-    return pl.DataFrame(rows, columns, orient="row").with_columns(cs.float().fill_nan(None))
+    table = pl.DataFrame(rows, columns, orient="row")
+    return table.with_columns(cs.float().fill_nan(None))
 
 
 def grid(
-    of: Any,
+    result: Any,
     rows: Sequence[Record],
     words_before: Sequence[str],
     figures: str,
@@ -153,7 +157,7 @@ def grid(
 
     Parameters
     ----------
-    of
+    result
         The result.
     rows
         The rows of the table.
@@ -168,15 +172,14 @@ def grid(
     heads, cells
         What this grid shows otherwise than other ones, by column.
     """
-    shown = tuple(figures.split())
-    shows = {name: COLUMNS[name].shows for name in shown} | dict(cells or {})
+    shown = figures.split()
+    shows = {name: COLUMNS[name].shows for name in shown}
+    shows |= cells or {}
     names = (*words_before, *shown)
     body = [tuple(shows.get(name, words)(row, name) for name in names) for row in rows[:most]]
-    own = heads or {}
-    of_figures = tuple(
-        own[name] if name in own else COLUMNS[name].head_of(name, of.settings) for name in shown
-    )
-    return Grid(tuple(words_before), of_figures, body, notes)
+    head = {name: COLUMNS[name].head_of(name, result.settings) for name in shown}
+    head |= {name: text for name, text in (heads or {}).items() if name in head}
+    return Grid(tuple(words_before), tuple(head.values()), body, notes)
 
 
 INTERVAL = ("ci_low", "ci_high")
@@ -187,37 +190,48 @@ OF_SUMMARY = ("metric", "mean", "std", "total", "n_queries", "interval", *INTERV
 
 def of_summary(frame: Any, digits: int) -> Grid:
     """A frame that `summarize` made."""
-    if not (hasattr(frame, "collect_schema") or hasattr(frame, "columns")):
-        says = "is no table of rankframe's; give what compare, summarize or check made"
-        raise InvalidOption(f"{type(frame).__name__} {says}")
+    refuse_other_tables(frame)
     table = records(frame)
     names = list(table[0]) if table else []
-    if not {"metric", "mean"} <= set(names):
-        there, made = ", ".join(names) or "none", "give what df.rank.summarize(...) made"
-        raise InvalidOption(f"the frame has columns {there}, and is no summary; {made}")
+    refuse_no_summary(names)
     by = [name for name in names if name not in OF_SUMMARY]
-    with_interval = set(INTERVAL) <= set(names)
-    figures = [
-        "mean",
-        *(["interval"] if with_interval else []),
-        *(x for x in ("std", "n_queries") if x in names),
-    ]
+    figures = ["mean"]
+    if {*INTERVAL} <= {*names}:
+        figures.append("interval")
+    figures += [name for name in ("std", "n_queries") if name in names]
     if any(row.get("total") is not None for row in table):
         figures.append("total")
     rows = []
     for row in table:
         cells = named(row, *by, "metric")
         for figure in figures:
-            if figure == "interval":
-                ends = [number(row[end], digits) for end in INTERVAL]
-                cells.append(Cell(f"[{ends[0]}, {ends[1]}]" if all(ends) else ""))
-            else:
-                cells.append(Cell(number(row[figure], digits)))
+            text = _ends(row, digits) if figure == "interval" else number(row[figure], digits)
+            cells.append(Cell(text))
         rows.append(tuple(cells))
     heads = tuple(COLUMNS[figure].head_of(figure, {}) for figure in figures)
-    notes = (
-        (f"Interval: {intervals_of(row['interval'] for row in table)}.",)
-        if "interval" in names
-        else ()
-    )
+    notes = []
+    if "interval" in names:
+        kinds = intervals_of(row["interval"] for row in table)
+        notes.append(f"Interval: {kinds}.")
     return Grid((*by, "metric"), heads, rows, notes)
+
+
+def refuse_other_tables(frame: object) -> None:
+    """Refuse what has no columns."""
+    if not (hasattr(frame, "collect_schema") or hasattr(frame, "columns")):
+        says = "is no table of rankframe's; give what compare, summarize or check made"
+        raise InvalidOption(f"{type(frame).__name__} {says}")
+
+
+def refuse_no_summary(names: Sequence[str]) -> None:
+    """Refuse columns that are not those of a summary."""
+    if not {"metric", "mean"} <= {*names}:
+        there = ", ".join(names) or "none"
+        made = "give what df.rank.summarize(...) made"
+        raise InvalidOption(f"the frame has columns {there}, and is no summary; {made}")
+
+
+def _ends(row: Record, digits: int) -> str:
+    """The interval of a mean in brackets; empty without one."""
+    low, high = (number(row[end], digits) for end in INTERVAL)
+    return f"[{low}, {high}]" if low and high else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Annotated, Any, TypeAlias
 
 from .._catalog.call import Call
@@ -58,13 +59,15 @@ class Cell:
     @property
     def raised(self) -> str:
         """The letters as one text, separated by commas if any has two letters."""
-        return (",\u2009" if any(len(mark) > 1 for mark in self.marks) else "").join(self.marks)
+        has_long = any(len(mark) > 1 for mark in self.marks)
+        return (",\u2009" if has_long else "").join(self.marks)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows of cells under the names of columns: words, then figures, which end at the right, then
-    words again.
+    """Rows of cells under the names of columns.
+
+    Words come first, then figures, which end at the right, then words again.
 
     The notes come below.
     """
@@ -87,25 +90,30 @@ class Grid:
         """Whether a column ends at the right."""
         if self.ends is not None:
             return self.ends
-        return (False,) * len(self.words) + (True,) * len(self.figures) + (False,) * len(self.after)
+        before = [False] * len(self.words)
+        figures = [True] * len(self.figures)
+        return (*before, *figures, *[False] * len(self.after))
 
 
 def letters(i: int) -> str:
     """The name of the run of this number: a to z, then aa, ab and so on."""
-    return (letters(i // 26 - 1) if i >= 26 else "") + "abcdefghijklmnopqrstuvwxyz"[i % 26]
+    before = letters(i // 26 - 1) if i >= 26 else ""
+    return before + ascii_lowercase[i % 26]
 
 
 def intervals_of(kinds: Iterable[str | None]) -> str:
     """The kinds of the intervals of a table, in words."""
-    there = {*kinds}
-    return " and ".join(text for kind, text in INTERVALS.items() if kind in there) or "none"
+    in_table = {*kinds}
+    texts = [text for kind, text in INTERVALS.items() if kind in in_table]
+    return " and ".join(texts) or "none"
 
 
 def queries_of(table: Sequence[Record]) -> str:
     """How many queries count in the rows of a table."""
     n = sorted({row["n_queries"] for row in table})
-    counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
-    return "1 query" if n == [1] else f"{counted} queries"
+    if not n:
+        return "no queries"
+    return queries(n[0]) if len(n) == 1 else f"{n[0]:,} to {n[-1]:,} queries"
 
 
 def records(frame: Any) -> list[dict[str, Any]]:
@@ -115,10 +123,10 @@ def records(frame: Any) -> list[dict[str, Any]]:
     if hasattr(frame, "collect"):
         return list(frame.collect().to_dicts())
     names = [str(name) for name in frame.columns]
-    columns = [
-        frame.iloc[:, i].astype(object).where(frame.iloc[:, i].notna(), None)
-        for i in range(len(names))
-    ]
+    columns = []
+    for i in range(len(names)):  # by place, since names may repeat
+        column = frame.iloc[:, i]
+        columns.append(column.astype(object).where(column.notna(), None))
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -130,12 +138,14 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    is_plain = value is None or isinstance(value, (bool, int, float, str))
+    return value if is_plain else str(value)
 
 
 def is_setting(value: object) -> bool:
-    """Whether an argument is written down with a result: a number, a text or several, and no
-    table.
+    """Whether an argument is written down with a result.
+
+    It is a number, a text or several, and no table.
     """
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and is_setting(x) for key, x in value.items())
@@ -150,12 +160,14 @@ def higher_is_better(metric: str) -> bool:
 
 def in_words(metric: str) -> str:
     """The name of a metric in a sentence or a printed table: of a value, its column's name."""
-    return next((call.display for call in _calls(metric) if not call.of_ranking), metric)
+    names = (call.display for call in _calls(metric) if not call.of_ranking)
+    return next(names, metric)
 
 
 def _calls(metric: str) -> Sequence[Call]:
-    """The call that a text names; none of an expression, or of a user's metric that was
-    unregistered in the meantime.
+    """The call that a text names.
+
+    There is none of an expression, or of a user's metric that was unregistered in the meantime.
     """
     try:
         return parse(metric)[:1]
@@ -176,9 +188,11 @@ def name_of(value: object) -> str:
 
 
 def named(row: Record, *columns: str) -> list[Cell]:
-    return [
-        Cell(name_of(in_words(row[name]) if name == "metric" else row[name])) for name in columns
-    ]
+    cells = []
+    for name in columns:
+        value = in_words(row[name]) if name == "metric" else row[name]
+        cells.append(Cell(name_of(value)))
+    return cells
 
 
 def numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
@@ -187,20 +201,26 @@ def numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
 
 def estimated(row: Record, name: str) -> Cell:
     """A mean or a difference of a row, and its interval."""
-    value, digits = row[name], decimals(row[name])
-    text = number(value, digits) if name in ("mean", "value") or value is None else signed(value)
+    value = row[name]
+    digits = decimals(value)
+    is_signed = value is not None and name not in ("mean", "value")
+    text = signed(value) if is_signed else number(value, digits)
     exact = value and float(f"{value:.12g}")  # further digits depend on the order of summation
-    return Cell(text, exact, interval(row["ci_low"], row["ci_high"], digits).strip())
+    ends = interval(row["ci_low"], row["ci_high"], digits)
+    return Cell(text, exact, ends.strip())
 
 
 def p_cell(row: Record, corrected: bool = False) -> str:
-    """The p-value; of one that is `corrected`, the plain one, with which the interval agrees, and
-    the adjusted one.
+    """The p-value.
+
+    One that is `corrected` stands after the plain one, with which the interval agrees.
     """
     if row["p_adjusted"] is None:
         return ""
     adjusted = p_value(row["p_adjusted"])
-    return f"{p_value(row['p_value'])} ({adjusted})" if corrected and "p_value" in row else adjusted
+    if corrected and "p_value" in row:
+        return f"{p_value(row['p_value'])} ({adjusted})"
+    return adjusted
 
 
 def percent(settings: Mapping[str, Any]) -> str:
@@ -213,17 +233,19 @@ def with_intervals(ci: float | None, how: str) -> str:
     return "" if ci is None else f", with {percent({'ci': ci})} intervals ({how})"
 
 
-def left_out(of: Any, rows: Sequence[Record], most: int | None) -> list[str]:
-    """A line on the rows that are not shown, and one with the code that collects the tables of a
-    LazyFrame's result.
-    """
-    first, *others = (f".{name}" for name in of.tables)
-    cut = most is not None and len(rows) > most
-    more = [f"The first {most} of {len(rows):,} rows; {first} has all."] * cut
-    if not hasattr(getattr(of, first[1:]), "collect"):
-        return more
-    names = f"{', '.join([first, *others[:-1]])} and {others[-1]}" if others else first
-    return [*more, f"{names} are LazyFrames; {first}.collect() gives a DataFrame."]
+def left_out(result: Any, rows: Sequence[Record], most: int | None) -> list[str]:
+    """A line on the rows that are not shown, and one on collecting a LazyFrame's tables."""
+    first, *others = (f".{name}" for name in result.tables)
+    lines = []
+    if most is not None and len(rows) > most:
+        lines.append(f"The first {most} of {len(rows):,} rows; {first} has all.")
+    main = getattr(result, first[1:])
+    if hasattr(main, "collect"):
+        names = first
+        if others:
+            names = f"{', '.join([first, *others[:-1]])} and {others[-1]}"
+        lines.append(f"{names} are LazyFrames; {first}.collect() gives a DataFrame.")
+    return lines
 
 
 def p_value(p: float) -> str:
@@ -236,7 +258,9 @@ def p_value(p: float) -> str:
 
 def interval(low: float | None, high: float | None, digits: int) -> str:
     """An interval in brackets after a space; empty without an interval."""
-    return "" if low is None or high is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
+    if low is None or high is None:
+        return ""
+    return f" [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def decimals(difference: float | None, least: int = 3) -> int:

@@ -43,9 +43,8 @@ class Result(ABC, Generic[R_co]):
     @property
     def tables(self) -> dict[str, R_co]:
         """The tables by name, the main one first."""
-        return {
-            x.name: getattr(self, x.name) for x in fields(cast("Any", self)) if x.type == "R_co"
-        }
+        names = [x.name for x in fields(cast("Any", self)) if x.type == "R_co"]
+        return {name: getattr(self, name) for name in names}
 
     @abstractmethod
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
@@ -72,13 +71,14 @@ class Result(ABC, Generic[R_co]):
         return render(self, "html", MOST_ROWS)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The main table as an Arrow stream, which Polars, pandas, DuckDB and PyArrow read; a
-        LazyFrame is collected.
+        """The main table as an Arrow stream, which Polars, pandas, DuckDB and PyArrow read.
+
+        A LazyFrame is collected.
         """
         main: Any = next(iter(self.tables.values()))
-        return (main.collect() if hasattr(main, "collect") else main).__arrow_c_stream__(
-            requested_schema
-        )
+        if hasattr(main, "collect"):
+            main = main.collect()
+        return main.__arrow_c_stream__(requested_schema)
 
     @called_by_users
     def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
@@ -106,10 +106,8 @@ class Result(ABC, Generic[R_co]):
 
     def to_dict(self) -> dict[str, Any]:
         """The settings, and the main table row by row, as JSON can hold them."""
-        return {
-            "settings": plain(self.settings),
-            "table": plain(records(next(iter(self.tables.values())))),
-        }
+        main = next(iter(self.tables.values()))
+        return {"settings": plain(self.settings), "table": plain(records(main))}
 
 
 def render(of: object, how: Format, most: int | None = None) -> str:
@@ -133,9 +131,8 @@ def render(of: object, how: Format, most: int | None = None) -> str:
     """
     check("how", how, Format)
     if how == "json":
-        return json.dumps(
-            of.to_dict() if isinstance(of, Result) else plain(records(of)), allow_nan=False
-        )
+        values = of.to_dict() if isinstance(of, Result) else plain(records(of))
+        return json.dumps(values, allow_nan=False)
     if how == "latex":
         return latex(grid_of(of))
     if isinstance(of, Result):
@@ -147,8 +144,12 @@ def render(of: object, how: Format, most: int | None = None) -> str:
 def written(blocks: Sequence[Block], how: Format) -> str:
     """Sentences and grids as text, HTML or Markdown."""
     write, between = WRITERS[how]
-    safe = (block if isinstance(block, Grid) else [*map(visible, block)] for block in blocks)
-    return between.join(write(block) for block in safe if block)
+    texts = []
+    for block in blocks:
+        in_lines = block if isinstance(block, Grid) else [*map(visible, block)]
+        if in_lines:
+            texts.append(write(in_lines))
+    return between.join(texts)
 
 
 def _text(block: Block) -> str:
@@ -162,11 +163,9 @@ def _html(block: Block) -> str:
 
 
 def _markdown(block: Block) -> str:
-    return (
-        markdown(block)
-        if isinstance(block, Grid)
-        else "\n\n".join(f"**{markdown_text(line)}**" for line in block)
-    )
+    if isinstance(block, Grid):
+        return markdown(block)
+    return "\n\n".join(f"**{markdown_text(line)}**" for line in block)
 
 
 WRITERS: Mapping[str, tuple[Callable[[Block], str], str]]
@@ -179,8 +178,8 @@ def quotes_of(how: Format) -> Quotes:
     return IN_TEXT if how == "text" else IN_HTML
 
 
-def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
+def grid_of(table: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     """A result, or a frame that `summarize` made, as a grid."""
-    if isinstance(of, Result):
-        return of.grid(digits, alpha)
-    return of_summary(of, digits)
+    if isinstance(table, Result):
+        return table.grid(digits, alpha)
+    return of_summary(table, digits)

@@ -1,10 +1,12 @@
-"""The result of a comparison, or a gap, in one sentence of plain text; names of runs and slices are
-not escaped.
+"""The result of a comparison, or a gap, in one sentence of plain text.
+
+Names of runs and slices are not escaped.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -45,56 +47,61 @@ IN_HTML: Quotes = ("“", "”")
 def sentence(
     row: Record, settings: Mapping[str, Any], comparisons: int = 1, quotes: Quotes = IN_TEXT
 ) -> str:
-    """The sentence of one row of a comparison's table: which run is better, by how much, and how
-    sure that is.
+    """The sentence of one row of a comparison's table.
+
+    It says which run is better, by how much, and how sure that is.
 
     `comparisons` is the number of rows of the table. The difference and its interval are those of
     the winner; without a significant difference, those of the run less the baseline.
     """
-    row = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
-    better_if_higher = higher_is_better(row["metric"])
+    is_nan = {name: isinstance(x, float) and math.isnan(x) for name, x in row.items()}
+    row = {name: None if is_nan[name] else x for name, x in row.items()}
     metric = metric_of(row, settings)
-    run, base = (quoted(row[name], quotes) for name in ("run", "baseline"))
-    n, wins, losses, difference = row["n_queries"], row["wins"], row["losses"], row["difference"]
+    run, baseline = (quoted(row[name], quotes) for name in ("run", "baseline"))
+    n = row["n_queries"]
+    difference = row["difference"]
     if n == 0:
-        return f"No query has a value of {metric} for both {run} and {base}"
+        return f"No query has a value of {metric} for both {run} and {baseline}"
     if difference is None:
-        return f"The difference of {run} from {base} on {metric} is undefined on {queries(n)}"
-    ends = row["ci_low"], row["ci_high"]
+        return f"The difference of {run} from {baseline} on {metric} is undefined on {queries(n)}"
     if n == 1:
-        return (
-            f"Too few queries to tell {run} from {base} on {metric}: a difference of "
-            f"{signed(difference)} on 1 query"
-        )
-    if wins == losses == 0:
-        return f"{run} equals {base} on {metric} on each of {queries(n)}"
-    p = row["p_adjusted"]
-    adjusted = p != row["p_value"] or (
-        comparisons > 1 and correction_of(settings, comparisons) is not None
-    )
-    if not direction(row):
-        shown = f"{signed(difference)}{interval(*ends, decimals(difference))}"
-        counted = f"better on {wins:,} and worse on {losses:,} of {queries(n)}"
-        if p is None:
-            return (
-                f"No test of {run} against {base} on {metric}: a difference of {shown}, no "
-                f"p-value, {counted}"
-            )
-        tested = p_beside(row, adjusted)
-        return (
-            f"No significant difference of {run} from {base} on {metric}: {shown}, {tested}, "
-            f"{counted}"
-        )
-    better = (difference > 0) == better_if_higher
-    wins_, losses_ = (wins, losses) if better else (losses, wins)
-    word, other, verb = ("better", "worse", "beats") if better else ("worse", "better", "loses to")
-    low, high = ends if difference > 0 or None in ends else (-ends[1], -ends[0])
-    by = f"{abs(difference):.{decimals(difference)}f}{interval(low, high, decimals(difference))}"
-    counted = f"{word} on {wins_:,}" + (f" and {other} on {losses_:,}" if losses_ >= wins_ else "")
-    return (
-        f"{run} {verb} {base} on {metric} by {by}, {p_beside(row, adjusted)}, {counted} of "
-        f"{queries(n)}"
-    )
+        too_few = f"Too few queries to tell {run} from {baseline} on {metric}"
+        return f"{too_few}: a difference of {signed(difference)} on 1 query"
+    if row["wins"] == row["losses"] == 0:
+        return f"{run} equals {baseline} on {metric} on each of {queries(n)}"
+    is_corrected = comparisons > 1 and correction_of(settings, comparisons) is not None
+    is_adjusted = row["p_adjusted"] != row["p_value"] or is_corrected
+    if direction(row):
+        is_better = (difference > 0) == higher_is_better(row["metric"])
+        verb = "beats" if is_better else "loses to"
+        figures = _figures_of_difference(row, is_adjusted, is_better)
+        return f"{run} {verb} {baseline} on {metric} by {figures}"
+    ends = interval(row["ci_low"], row["ci_high"], decimals(difference))
+    by = f"{signed(difference)}{ends}"
+    counts = f"better on {row['wins']:,} and worse on {row['losses']:,} of {queries(n)}"
+    if row["p_adjusted"] is None:
+        untested = f"No test of {run} against {baseline} on {metric}"
+        return f"{untested}: a difference of {by}, no p-value, {counts}"
+    tested = p_beside(row, is_adjusted)
+    none = f"No significant difference of {run} from {baseline} on {metric}"
+    return f"{none}: {by}, {tested}, {counts}"
+
+
+def _figures_of_difference(row: Record, is_adjusted: bool, is_better: bool) -> str:
+    """The difference of the winner, with interval and p, and on how many queries it wins."""
+    difference = row["difference"]
+    low = row["ci_low"]
+    high = row["ci_high"]
+    if difference < 0 and None not in (low, high):
+        low, high = -high, -low
+    digits = decimals(difference)
+    by = f"{abs(difference):.{digits}f}{interval(low, high, digits)}"
+    counts = {"better": row["wins"], "worse": row["losses"]}
+    first, second = counts if is_better else reversed(counts)
+    count = f"{first} on {counts[first]:,}"
+    if counts[second] >= counts[first]:
+        count += f" and {second} on {counts[second]:,}"
+    return f"{by}, {p_beside(row, is_adjusted)}, {count} of {queries(row['n_queries'])}"
 
 
 def headlines(
@@ -107,41 +114,47 @@ def headlines(
     """
     if len(rows) <= SENTENCES:
         return [sentence(row, settings, len(rows), quotes) for row in rows]
-    found = sum(bool(direction(row)) for row in rows)
-    counted = (
-        f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < "
-        f"{ALPHA:g})"
-    )
-    of_pairs, of_metrics = (
-        _by(rows, *key) for key in (("run", "baseline"), ("metric", *settings["by"]))
-    )
-    write, groups = (_of_pair, of_pairs) if len(of_pairs) <= SENTENCES else (_of_metric, of_metrics)
+    n = sum(bool(direction(row)) for row in rows)
+    are = "is" if n == 1 else "are"
+    count = f"{n:,} of {len(rows):,} differences {are} significant (p < {ALPHA:g})"
+    write = _of_pair
+    groups = _by(rows, "run", "baseline")
+    if len(groups) > SENTENCES:
+        write = _of_metric
+        groups = _by(rows, "metric", *settings["by"])
     lines = [write(group, settings, quotes) for group in groups]
-    return [counted, *filter(None, lines[:OF_SEVERAL])]
+    return [count, *filter(None, lines[:OF_SEVERAL])]
 
 
 def chances_of(
     rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes = IN_TEXT
 ) -> list[str]:
-    """How probable it is that a run is better than the baseline, equivalent and worse: a sentence
-    for each of the first rows.
+    """How probable it is that a run is better than the baseline, equivalent and worse.
+
+    There is a sentence for each of the first rows.
     """
-    return [
-        f"{quoted(row['run'], quotes)} is better than {quoted(row['baseline'], quotes)} on "
-        f"{metric_of(row, settings)} with a "
-        f"probability of {chance(row['p_better'])}, equivalent (within {settings['rope']:g}) "
-        f"with {chance(row['p_equivalent'])} "
-        f"and worse with {chance(row['p_worse'])}, over {queries(row['n_queries'])}"
-        for row in rows[:OF_SEVERAL]
-        if row["p_better"] is not None
-    ]
+    sentences = []
+    for row in rows[:OF_SEVERAL]:
+        if row["p_better"] is not None:
+            run, baseline = (quoted(row[name], quotes) for name in ("run", "baseline"))
+            better = f"{run} is better than {baseline} on {metric_of(row, settings)}"
+            equivalent = f"equivalent (within {settings['rope']:g})"
+            sentences.append(
+                f"{better} with a probability of {chance(row['p_better'])}, "
+                f"{equivalent} with {chance(row['p_equivalent'])} and "
+                f"worse with {chance(row['p_worse'])}, over {queries(row['n_queries'])}"
+            )
+    return sentences
 
 
 def chance(p: float) -> str:
-    """A probability as people read it; one near 0 or 1 is not called so, as resamples do not show
-    it.
+    """A probability as people read it.
+
+    One near 0 or 1 is not called so, as resamples do not show it.
     """
-    return "< 0.01" if p < 0.01 else "> 0.99" if p > 0.99 else f"{p:.2f}"
+    if p < 0.01:
+        return "< 0.01"
+    return "> 0.99" if p > 0.99 else f"{p:.2f}"
 
 
 def chances_in(row: Record) -> str:
@@ -152,70 +165,67 @@ def chances_in(row: Record) -> str:
 
 def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> str:
     """On which metrics and slices a run is better than the baseline, on which it is worse."""
-    run, base = (quoted(rows[0][name], quotes) for name in ("run", "baseline"))
-    several = len({row["metric"] for row in rows}) > 1
-    unit = " and ".join(["metrics"] * several + ["slices"] * bool(settings["by"]))
+    run, baseline = (quoted(rows[0][name], quotes) for name in ("run", "baseline"))
+    units = []
+    if len({row["metric"] for row in rows}) > 1:
+        units.append("metrics")
+    if settings["by"]:
+        units.append("slices")
+    unit = " and ".join(units)
+    better = "significantly better"
+    worse = "significantly worse"
     parts = []
-    for sign, words in (
-        (1, "significantly better"),
-        (-1, "significantly worse"),
-        (0, "no significant difference"),
-    ):
-        there = [row for row in rows if direction(row) == sign]
-        names = ", ".join(metric_of(row, settings) for row in there)
-        where = names if len(there) <= NAMED else f"{len(there):,} of {len(rows):,} {unit}"
-        parts += [f"{words} on {where}"] * bool(there)
-    return f"{run} against {base}: {'; '.join(parts)}"
+    for sign, words in ((1, better), (-1, worse), (0, "no significant difference")):
+        alike = [row for row in rows if direction(row) == sign]
+        where = ", ".join(metric_of(row, settings) for row in alike)
+        if len(alike) > NAMED:
+            where = f"{len(alike):,} of {len(rows):,} {unit}"
+        if alike:
+            parts.append(f"{words} on {where}")
+    return f"{run} against {baseline}: {'; '.join(parts)}"
 
 
 def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> str:
-    """The run with the best mean of a metric in a slice, and how many of the others it is
-    significantly better than.
-    """
-    ends = [
-        (row[name], row[mean])
-        for row in rows
-        for name, mean in (("baseline", "baseline_mean"), ("run", "mean"))
-    ]
-    means = {name: mean for name, mean in ends if mean is not None and math.isfinite(mean)}
+    """The run with the best mean of a metric, and how many others it is better than."""
+    means = {}
+    for row in rows:
+        for name, mean in (("baseline", row["baseline_mean"]), ("run", row["mean"])):
+            if mean is not None and math.isfinite(mean):
+                means[row[name]] = mean
     if not means:
         return ""
-    top = (max if higher_is_better(rows[0]["metric"]) else min)(means.values())
+    is_higher_better = higher_is_better(rows[0]["metric"])
+    top = max(means.values()) if is_higher_better else min(means.values())
     best = [name for name, mean in means.items() if mean == top]
-    of = f"the best mean of {metric_of(rows[0], settings)}, {top:.{decimals(top)}f}"
+    best_mean = f"the best mean of {metric_of(rows[0], settings)}, {top:.{decimals(top)}f}"
+    if len(best) > NAMED:
+        return f"{len(best):,} runs have {best_mean}"
     if len(best) > 1:
-        named = (
-            " and ".join(quoted(name, quotes) for name in best)
-            if len(best) <= NAMED
-            else f"{len(best):,} runs"
-        )
-        return f"{named} have {of}"
-    others = {row["baseline"]: direction(row) for row in rows if row["run"] == best[0]}
-    others |= {row["run"]: -direction(row) for row in rows if row["baseline"] == best[0]}
-    beaten = sum(sign > 0 for sign in others.values())
-    some = (
-        f"{beaten:,} of {len(others):,} other runs"
-        if beaten < len(others) > 1
-        else f"all {beaten:,} other runs"
-    )
-    than = (
-        quoted(next(iter(others)), quotes)
-        if len(others) == 1
-        else some
-        if beaten
-        else "any other run"
-    )
-    return (
-        f"{quoted(best[0], quotes)} has {of}, {'' if beaten else 'not '}significantly better than "
-        f"{than}"
-    )
+        return f"{' and '.join(quoted(name, quotes) for name in best)} have {best_mean}"
+    than = _beaten(rows, best[0], quotes)
+    return f"{quoted(best[0], quotes)} has {best_mean}, {than}"
+
+
+def _beaten(rows: Sequence[Record], best: str, quotes: Quotes) -> str:
+    """How many other runs a run is significantly better than."""
+    others = {row["baseline"]: direction(row) for row in rows if row["run"] == best}
+    others |= {row["run"]: -direction(row) for row in rows if row["baseline"] == best}
+    n_beaten = sum(sign > 0 for sign in others.values())
+    if len(others) == 1:
+        than = quoted(next(iter(others)), quotes)
+    elif not n_beaten:
+        than = "any other run"
+    elif n_beaten < len(others):
+        than = f"{n_beaten:,} of {len(others):,} other runs"
+    else:
+        than = f"all {n_beaten:,} other runs"
+    return f"{'' if n_beaten else 'not '}significantly better than {than}"
 
 
 def best_of(rows: Sequence[Record]) -> Record:
     """The row of a metric with the best mean."""
-    return (max if higher_is_better(rows[0]["metric"]) else min)(
-        rows, key=lambda row: float(row["mean"])
-    )
+    best = max if higher_is_better(rows[0]["metric"]) else min
+    return best(rows, key=lambda row: float(row["mean"]))
 
 
 def quoted(run: str, quotes: Quotes) -> str:
@@ -225,66 +235,68 @@ def quoted(run: str, quotes: Quotes) -> str:
 
 def _by(rows: Sequence[Record], *names: str) -> list[list[Record]]:
     """The rows in groups that agree in these columns."""
-    groups: dict[tuple[object, ...], list[Record]] = {}
+    groups = defaultdict(list)
     for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+        groups[tuple(row[name] for name in names)].append(row)
     return [*groups.values()]
 
 
 def direction(row: Record) -> int:
-    """1 if the run is significantly better than the baseline, -1 if it is significantly worse,
-    otherwise 0.
+    """1 if a run is significantly better than the baseline, -1 if it is worse, otherwise 0.
 
     Significant is a difference with a small corrected p-value whose interval, at its own
     confidence, leaves out 0.
     """
-    p, difference, low, high = (
-        row[name] for name in ("p_adjusted", "difference", "ci_low", "ci_high")
-    )
+    p = row["p_adjusted"]
+    difference = row["difference"]
+    low = row["ci_low"]
     if p is None or not p < ALPHA or not difference:
         return 0
-    if low is not None and low <= 0 <= high:
+    if low is not None and low <= 0 <= row["ci_high"]:
         return 0
     return 1 if (difference > 0) == higher_is_better(row["metric"]) else -1
 
 
 def metric_of(row: Record, settings: Mapping[str, Any]) -> str:
-    """The metric of a row, with its slice, and with a word on metrics whose lower values are
-    better.
-    """
-    details = [*([] if higher_is_better(row["metric"]) else ["lower is better"])]
-    details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
-    return in_words(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
+    """The metric of a row, with its slice, and a word on it if its lower values are better."""
+    details = [f"{name} {name_of(row[name])}" for name in settings["by"]]
+    if not higher_is_better(row["metric"]):
+        details.insert(0, "lower is better")
+    metric = in_words(row["metric"])
+    return f"{metric} ({'; '.join(details)})" if details else metric
 
 
 def p_of(p: float, adjusted: bool) -> str:
-    """The corrected p-value; called adjusted where it is one of several that were corrected
-    together.
+    """The corrected p-value.
+
+    It is called adjusted where it is one of several that were corrected together.
     """
-    text = p_value(p)
-    return ("adjusted p " if adjusted else "p ") + (text if text.startswith("<") else f"= {text}")
+    name = "adjusted p" if adjusted else "p"
+    value = p_value(p)
+    return f"{name} {value}" if value.startswith("<") else f"{name} = {value}"
 
 
 def p_beside(row: Record, adjusted: bool) -> str:
-    """The corrected p-value, and beside it the plain one, with which the interval agrees, where it
-    reads otherwise.
+    """The corrected p-value, and beside it the plain one where it reads otherwise.
+
+    The interval agrees with the plain one.
     """
-    plain = row.get("p_value", row["p_adjusted"])
-    beside = (
-        f" ({p_of(plain, adjusted=False)})" if p_value(plain) != p_value(row["p_adjusted"]) else ""
-    )
-    return p_of(row["p_adjusted"], adjusted) + beside
+    corrected = row["p_adjusted"]
+    plain = row.get("p_value", corrected)
+    text = p_of(corrected, adjusted)
+    if p_value(plain) == p_value(corrected):
+        return text
+    return f"{text} ({p_of(plain, adjusted=False)})"
 
 
 def test_of(table: Sequence[Record], settings: Mapping[str, Any]) -> str:
     """The test of a comparison, and how its p-values are corrected."""
-    corrected, kinds = (
-        correction_of(settings, len(table)),
-        {row.get("interval") for row in table} & {*TESTS},
-    )
-    used = kinds if settings["test"] == "auto" and kinds else {settings["test"]}
+    used = {settings["test"]}
+    if settings["test"] == "auto":
+        used = {row.get("interval") for row in table} & {*TESTS} or used
     tests = " and ".join(text for name, text in TESTS.items() if name in used)
-    return f"{tests}{f', after {corrected}' if corrected else ''}"
+    corrected = correction_of(settings, len(table))
+    return f"{tests}, after {corrected}" if corrected else tests
 
 
 def corrects_itself(settings: Mapping[str, Any]) -> bool:
@@ -294,78 +306,77 @@ def corrects_itself(settings: Mapping[str, Any]) -> bool:
 
 
 def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
-    """The correction of a comparison's p-values and the family that it is for; None where nothing
-    is corrected.
+    """The correction of a comparison's p-values and the family that it is for.
+
+    There is none where nothing is corrected.
     """
-    correction, metrics = settings["correction"], len(settings["metrics"])
+    correction = settings["correction"]
+    metrics = len(settings["metrics"])
     if correction is None or corrects_itself(settings):
         return None
-    by_metric = settings.get("family") == "metric" and metrics > 1
-    n = comparisons // metrics if by_metric else comparisons
-    family = " of each metric" if by_metric else " of all metrics together" if metrics > 1 else ""
+    n = comparisons
+    family = ""
+    if metrics > 1:
+        family = " of all metrics together"
+        if settings.get("family") == "metric":
+            n, family = n // metrics, " of each metric"
     return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
 
 
 def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
     """The end of a note on intervals beside corrected p-values."""
+    has_intervals = settings["ci"] is not None
     if corrects_itself(settings) and len(settings["runs"]) > 2:
-        return (
-            " p holds for all pairs at once."
-            if settings["ci"] is None
-            else " Intervals and p hold for all pairs at once."
-        )
-    corrected = correction_of(settings, comparisons) is not None and settings["ci"] is not None
-    return " Intervals agree with p, not with adjusted p." if corrected else ""
+        what = "Intervals and p hold" if has_intervals else "p holds"
+        return f" {what} for all pairs at once."
+    is_corrected = correction_of(settings, comparisons) is not None
+    if is_corrected and has_intervals:
+        return " Intervals agree with p, not with adjusted p."
+    return ""
 
 
 def group_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     """The sentence of two groups: which one is better, by how much, and how sure that is."""
-    metric, of = in_words(row["metric"]), " and ".join(settings["by"])
-    group, baseline = name_of(row["group"]), name_of(row["baseline"])
+    metric = in_words(row["metric"])
+    group = name_of(row["group"])
+    baseline = name_of(row["baseline"])
+    of_group = f"{' and '.join(settings['by'])} {group}"
     difference = row["difference"]
     if difference is None:
-        return (
-            f"No difference of {metric} between {of} {group} and {baseline}: one of them has no "
-            "value"
-        )
+        none = f"No difference of {metric} between {of_group} and {baseline}"
+        return f"{none}: one of them has no value"
     digits = decimals(difference)
-    counted = f"{row['n_group']:,} and {row['n_baseline']:,} queries"
-    tested = p_beside(row, row["p_adjusted"] != row["p_value"])
-    if not direction(row):
-        shown = f"{signed(difference)}{interval(row['ci_low'], row['ci_high'], digits)}"
-        return (
-            f"No significant difference of {metric} of {of} {group} from {baseline}: {shown}, "
-            f"{tested}, {counted}"
-        )
-    word = "better" if direction(row) > 0 else "worse"
     by = f"{signed(difference)}{interval(row['ci_low'], row['ci_high'], digits)}"
+    tested = p_beside(row, row["p_adjusted"] != row["p_value"])
+    count = f"{row['n_group']:,} and {row['n_baseline']:,} queries"
+    figures = f"{by}, {tested}, {count}"
+    if not direction(row):
+        return f"No significant difference of {metric} of {of_group} from {baseline}: {figures}"
+    word = "better" if direction(row) > 0 else "worse"
     means = f"{row['mean']:.{digits}f} against {row['baseline_mean']:.{digits}f}"
-    return (
-        f"{metric} is {word} for {of} {group} than for {baseline}, {means}: {by}, {tested}, "
-        f"{counted}"
-    )
+    return f"{metric} is {word} for {of_group} than for {baseline}, {means}: {figures}"
 
 
 def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
-    """The sentence of one metric's gap between groups: the best and the worst group, and how sure
-    the gap is.
+    """The sentence of one metric's gap between groups.
+
+    It names the best and the worst group, and how sure the gap is.
     """
-    metric, of = in_words(row["metric"]), " and ".join(settings["by"])
-    value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
+    metric = in_words(row["metric"])
+    of_groups = " and ".join(settings["by"])
+    value = row["value"]
+    p = row["p_adjusted"]
+    gap = f"gap of {metric} between groups of {of_groups}"
     if value is None:
-        return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
-    ends = row["ci_low"], row["ci_high"]
-    by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
-    counted = f"{groups:,} groups of {queries(row['n_queries'])}"
-    means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
-    adjusted = p != row["p_value"]
+        return f"No {gap}: fewer than two groups have a value"
+    digits = decimals(value)
+    by = f"{abs(value):.{digits}f}{interval(row['ci_low'], row['ci_high'], digits)}"
+    tested = p_of(p, p != row["p_value"])
+    count = f"{row['n_groups']:,} groups of {queries(row['n_queries'])}"
     if p >= ALPHA:
-        return (
-            f"No significant gap of {metric} between groups of {of}: {by}, {p_of(p, adjusted)}, "
-            f"{counted}"
-        )
-    best, worst = name_of(row["best"]), name_of(row["worst"])
-    return (
-        f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, "
-        f"{p_of(p, adjusted)}, {counted}"
-    )
+        return f"No significant {gap}: {by}, {tested}, {count}"
+    best = name_of(row["best"])
+    worst = name_of(row["worst"])
+    means = f"{row['best_mean']:.{digits}f} and {row['worst_mean']:.{digits}f}"
+    where = f"{metric} is best for {of_groups} {best} and worst for {worst}"
+    return f"{where}, {means}: a gap of {by}, {tested}, {count}"
