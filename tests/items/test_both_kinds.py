@@ -153,6 +153,6 @@ def test_every_front_reads_the_one_declaration_of_summarize() -> None:
     for name in ("by", "ci"):
         assert signature(PartialSums.summarize).parameters[name].default == declared[name]
     assert spark.summarize_verb is summarize
-    assert "metrics of the whole table, such as" in RECS.rank.summarize.__doc__
+    assert "metrics of the whole table, such as" in " ".join(RECS.rank.summarize.__doc__.split())
     verbs = Path(rf.__file__).parent / "_verbs"
     assert [path.stem for path in verbs.rglob("*.py") if "def summarize(" in path.read_text("utf-8")] == ["summarize"]

@@ -222,8 +222,8 @@ class ItemCounts:
         for other in others:
             if not isinstance(other, ItemCounts) or other._counted_by != self._counted_by:
                 raise InvalidOption(
-                    f"counts of {shown(other)} do not merge with those of {self!r}; count all parts "
-                    "with the same metrics, items, groups, slices and policies, such as relevant"
+                    f"counts of {shown(other)} do not merge with those of {self!r}; count all "
+                    "parts with the same metrics, items, groups, slices and policies, such as relevant"
                 )
         sums = pl.concat([self.sums, *(other.sums for other in others)], how="vertical")
         return ItemCounts(self.parts, added(sums))
@@ -342,7 +342,8 @@ def catalog(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> rows = {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    >>> df = pl.DataFrame(rows)
     >>> found = df.rank.items.catalog("coverage@1", "coverage@2", items=4)     # a; a, b and c
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@1', 'coverage@2'], [0.25, 0.75])
@@ -402,8 +403,9 @@ def counts(
     >>> import polars as pl, rankframe as rf
     >>> monday = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
     >>> tuesday = pl.DataFrame({"query_id": [2, 2], "doc_id": ["a", "c"], "score": [2.0, 1]})
-    >>> found = [day.rank.items.counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
-    >>> found = found[0].merge(found[1]).catalog()
+    >>> days = [monday.rank.items, tuesday.rank.items]
+    >>> counts = [day.counts("coverage@2", "gini@2", items=4) for day in days]
+    >>> found = counts[0].merge(counts[1]).catalog()
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@2', 'gini@2'], [0.75, 0.375])
     """
@@ -511,8 +513,10 @@ def compare(
     >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
     ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
     >>> found = df.rank.items.compare("coverage@1", items=20, runs=["old", "new"]).table
-    >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
-    (0.05, 0.4, 0.0078125)
+    >>> found["baseline_value"].item(), found["value"].item()  # 1/20, 8/20
+    (0.05, 0.4)
+    >>> found["p_value"].item()  # 2/256
+    0.0078125
     """
     design = Design(runs_of(options), baseline, names_of(options.get("by")), None, "zero")
     significance = Significance("permutation", correction, family)

@@ -37,7 +37,7 @@ from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, RankframeError, option
 from ..call.declaration import verb, with_names
 from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
-from ..sample.slices import by_query, in_slices, keys
+from ..sample.slices import by_query, in_slices, keys, typed
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -295,7 +295,7 @@ class Summary:
     def _named(self, table: pl.DataFrame) -> pl.DataFrame:
         """The columns of the summary, with the slices under their own names."""
         slices = [pl.col(key).alias(name) for key, name in self.slices.items()]
-        return table.select(*slices, *_cast(self.figures))
+        return table.select(*slices, *typed(self.figures))
 
     def _with_clicks(
         self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]
@@ -321,7 +321,7 @@ class Summary:
             columns = PARTIAL | OF_CLICKS
             clicks = {name: pl.col(name).sum() for name in OF_CLICKS}
             part = with_figures(part, rows, slices, clicks)
-        return part.select(*slices, *_cast(columns)).collect(engine="in-memory")
+        return part.select(*slices, *typed(columns)).collect(engine="in-memory")
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and metric: weight and sum of each resample, and the different values."""
@@ -535,11 +535,6 @@ def with_figures(
         return table.join(rows.select(**figures), how="cross", maintain_order="left")
     by_key = rows.group_by(key).agg(**figures)
     return table.join(by_key, on=key, nulls_equal=True, maintain_order="left")
-
-
-def _cast(columns: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Columns with their types."""
-    return [pl.col(name).cast(dtype) for name, dtype in columns.items()]
 
 
 def _different(queries: pl.DataFrame, call: Call) -> tuple[list[float] | None, ...]:

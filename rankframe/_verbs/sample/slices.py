@@ -43,6 +43,11 @@ def table_of(
     )
 
 
+def typed(columns: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Columns with their types."""
+    return [pl.col(name).cast(dtype) for name, dtype in columns.items()]
+
+
 class Sliced:
     """Figures by slices of the users."""
 
