@@ -221,10 +221,9 @@ class ItemCounts:
         """The counts of these parts and others together, of the same metrics and catalog."""
         for other in others:
             if not isinstance(other, ItemCounts) or other._counted_by != self._counted_by:
-                raise InvalidOption(
-                    f"counts of {shown(other)} do not merge with those of {self!r}; count all "
-                    "parts with the same metrics, items, groups, slices and policies, such as relevant"
-                )
+                says = f"counts of {shown(other)} do not merge with those of {self!r}"
+                alike = "the same metrics, items, groups, slices and policies, such as relevant"
+                raise InvalidOption(f"{says}; count all parts with {alike}")
         sums = pl.concat([self.sums, *(other.sums for other in others)], how="vertical")
         return ItemCounts(self.parts, added(sums))
 

@@ -406,7 +406,7 @@ def agreement(table: Table[Any], other: Column, *measures: str) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> rows = {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]}
+    >>> rows = {"query_id": [1] * 3, "doc_id": list("abc"), "score": [3, 2, 1], "ltr": [1, 2, 3]}
     >>> df = pl.DataFrame(rows)
     >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
     [-1.0]
