@@ -61,28 +61,23 @@ def entries_of(
     rank and score.
     """
     runs.require(frame, setup)
-    of_query = runs.queries(setup)
+    of_query, n_runs = runs.queries(setup), len(names)
     if runs.column is None:
-        documents, number, rows = (
-            frame,
-            np.arange(frame.height, dtype=np.int64),
-            _of_columns(frame, of_query, runs),
-        )
+        documents, number = frame, np.arange(frame.height, dtype=np.int64)
+        rows = _of_columns(frame, of_query, runs)
     else:
         documents, number, rows = _of_names(frame, of_query, runs, names)
-    query = numbered(documents.select(of_query.roles.query)).number.astype(np.int64)
-    document, run = number[_whole(rows["#row of table"])], _whole(rows["#run"])
-    rows = rows.with_columns(
-        _numbers("#document", document), _numbers("#list", query[document] * len(names) + run)
-    )
+    roles = of_query.roles
+    query = numbered(documents.select(roles.query)).number.astype(np.int64)
+    document = number[_whole(rows["#row of table"])]
+    ranking = query[document] * n_runs + _whole(rows["#run"])
+    rows = rows.with_columns(_numbers("#document", document), _numbers("#list", ranking))
     rows = _ranked(rows, setup, depth)
     if absent:
-        rows = _with_absent(rows, query, len(names))
-    kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label, ROW]
-    documents = documents.select(
-        name for name in kept if name is not None and name in documents.columns
-    )
-    return Entries(documents, query, rows.lazy(), len(names))
+        rows = _with_absent(rows, query, n_runs)
+    columns = [*roles.query, roles.doc_in(frame.columns), roles.label, ROW]
+    names_there = [name for name in columns if name is not None and name in documents.columns]
+    return Entries(documents.select(names_there), query, rows.lazy(), n_runs)
 
 
 @dataclass(frozen=True)
@@ -95,23 +90,20 @@ class NamesInPart:
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         self.runs.require(part.rows, part.setup)
-        places = pl.lit(0) if part.places is None else pl.lit(part.places)
-        rows = part.rows.select(
-            pl.col(*self.runs.key).cast(pl.String).alias(RUN), places.alias("#place")
-        )
+        name = pl.col(*self.runs.key).cast(pl.String)
+        place = pl.lit(0 if part.places is None else part.places)
+        rows = part.rows.select(name.alias(RUN), place.alias("#place"))
         return rows.group_by(RUN, maintain_order=True).agg(pl.col("#place").min())
 
 
 def names_of_runs(table: Table[Any], runs: Runs) -> list[str]:
-    """The names of the runs: score columns as they are named, or the values of a column in the
-    order of the table.
-    """
+    """The names of the runs: score columns, or the values of a column in the order of the table."""
     if runs.column is None:
         runs.require(table.rows, table.setup)
         return list(runs.scores)
-    found = table.by_parts(NamesInPart(runs))
-    found = found.sort("#place", maintain_order=True) if table.ordered else found.sort(RUN)
-    return found[RUN].unique(maintain_order=True).to_list()
+    names = table.by_parts(NamesInPart(runs))
+    names = names.sort("#place" if table.ordered else RUN, maintain_order=True)
+    return names[RUN].unique(maintain_order=True).to_list()
 
 
 def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:
@@ -121,18 +113,13 @@ def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setu
     caller's rows.
     """
     score = pl.col("#score") if setup.policies.tie_rule.averages else -pl.col("#rank")
-    rows = (
-        entries.rows.filter(pl.col("#run") == run)
-        .select("#document", score.alias("#score"))
-        .collect()
-    )
-    documents = entries.documents.with_row_index("#document").with_columns(
-        pl.col("#document").cast(pl.Int64)
-    )
-    table = documents.join(rows, on="#document", how="left", maintain_order="left").drop(
-        "#document"
-    )
-    return table, setup.changed(score="#score", ascending=False, scores="as_given")
+    in_run = entries.rows.filter(pl.col("#run") == run)
+    rows = in_run.select("#document", score.alias("#score")).collect()
+    number = pl.col("#document").cast(pl.Int64)
+    documents = entries.documents.with_row_index("#document").with_columns(number)
+    table = documents.join(rows, on="#document", how="left", maintain_order="left")
+    of_score = setup.changed(score="#score", ascending=False, scores="as_given")
+    return table.drop("#document"), of_score
 
 
 def _numbers(name: str, values: Integers) -> pl.Series:
@@ -148,9 +135,9 @@ def _of_columns(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     """A row per document and score column that has a score for it."""
     tables = []
     for i, score in enumerate(runs.scores):
-        of_run = setup.changed(score=score)
-        table = Columns.of(of_run, frame.schema, label=False)
-        refuse_faults(frame, of_run, table, label=False, documents=i == 0)
+        of_score = setup.changed(score=score)
+        table = Columns.of(of_score, frame.schema, label=False)
+        refuse_faults(frame, of_score, table, label=False, documents=i == 0)
         tables.append(_columns(frame, table, pl.lit(i, pl.Int64)))
     return pl.concat(tables, how="vertical_relaxed")
 
@@ -161,28 +148,26 @@ def _of_names(
     """The documents, the number of the document of each row, and the rows with a score."""
     column, doc = str(runs.column), setup.roles.doc_in(frame.columns)
     if doc is None:
-        says = (
-            "documents of several runs are the same if they have the same id, and the table has "
-            "no document column"
-        )
-        raise InvalidOption(f"{says}; say ", on(doc=...))
-    of_run = setup.changed(query=(column, *setup.roles.query))
-    table = Columns.of(of_run, frame.schema, label=False)
+        says = "documents of several runs are the same if they have the same id"
+        why = ", and the table has no document column; say "
+        raise InvalidOption(says + why, on(doc=...))
+    query, label = setup.roles.query, setup.roles.label
+    of_names = setup.changed(query=(column, *query))
+    table = Columns.of(of_names, frame.schema, label=False)
     run = pl.lit(0, pl.Int64)
     if names:
-        run = pl.col(column).cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.Int64)
-    found = numbered(frame.select(*setup.roles.query, doc))
-    numbers = frame.select(
-        pl.Series(found.number, dtype=pl.Int64) * (len(names) + 1) + run.fill_null(len(names))
-    )
+        name = pl.col(column).cast(pl.String).cast(pl.Enum(names))
+        run = name.to_physical().cast(pl.Int64)
+    ids = numbered(frame.select(*query, doc))
+    document = pl.Series(ids.number, dtype=pl.Int64)
+    numbers = frame.select(document * (len(names) + 1) + run.fill_null(len(names)))
     repeats = numbers.to_series().n_unique() < frame.height
-    refuse_faults(frame, of_run, table, label=False, documents=repeats)
-    documents = frame[pl.Series(found.first)]
-    if setup.roles.label in frame.columns:
-        documents = documents.with_columns(
-            _labels(frame, setup, found.number, documents[setup.roles.label])
-        )
-    return documents, found.number.astype("int64"), _columns(frame, table, run)
+    refuse_faults(frame, of_names, table, label=False, documents=repeats)
+    documents = frame[pl.Series(ids.first)]
+    if label in frame.columns:
+        labels = _labels(frame, setup, ids.number, documents[label])
+        documents = documents.with_columns(labels)
+    return documents, ids.number.astype("int64"), _columns(frame, table, run)
 
 
 def _labels(
@@ -195,71 +180,74 @@ def _labels(
     label = frame[setup.roles.label]
     if label.equals(first[pl.Series(number)]):
         return first
-    of_each = pl.DataFrame({"document": number, "label": label}).group_by(
-        "document", maintain_order=True
-    )
-    found = of_each.agg(pl.col("label").max(), least=pl.col("label").min())
-    unlike = found.filter(pl.col("label") != pl.col("least"))
+    rows = pl.DataFrame({"document": number, "label": label})
+    ends = pl.col("label").max(), pl.col("label").min().alias("least")
+    of_each = rows.group_by("document", maintain_order=True).agg(*ends)
+    unlike = of_each.filter(pl.col("label") != pl.col("least"))
     if unlike.height:
-        doc = str(setup.roles.doc_name)
-        row = frame.filter(pl.Series(number) == unlike["document"][0]).row(0, named=True)
-        of = ", ".join(f"{name} {row[name]!r}" for name in setup.roles.query)
-        both = f"{unlike['least'][0]!r} and {unlike['label'][0]!r} in different runs"
-        raise InvalidData(f"document {row[doc]!r} of {of} has the labels {both}; give it one label")
-    return found["label"].alias(label.name)
+        document, greatest, least = unlike.row(0)
+        row = frame.filter(pl.Series(number) == document).row(0, named=True)
+        query = ", ".join(f"{name} {row[name]!r}" for name in setup.roles.query)
+        says = f"document {row[str(setup.roles.doc_name)]!r} of {query} has the labels"
+        both = f"{least!r} and {greatest!r} in different runs"
+        raise InvalidData(f"{says} {both}; give it one label")
+    return of_each["label"].alias(label.name)
 
 
 def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
-    """The columns that ranking reads, and the number of the row; documents without a score are left
-    out.
-    """
-    setup = table.setup
-    score = pl.col(setup.roles.score)
-    dtype = frame.schema[setup.roles.score]
-    score = score.cast(pl.UInt8) if dtype in (pl.Boolean, pl.Null) else score
-    score = score.cast(pl.Float32) if setup.policies.scores == "float32" else score
-    score = -score.cast(pl.Float64) if setup.policies.ascending else score
+    """The columns that ranking reads, and the row's number, of documents with a score."""
+    roles, policies = table.setup.roles, table.setup.policies
+    dtype, score = frame.schema[roles.score], pl.col(roles.score)
+    if dtype in (pl.Boolean, pl.Null):
+        score = score.cast(pl.UInt8)
+    if policies.scores == "float32":
+        score = score.cast(pl.Float32)
+    if policies.ascending:
+        score = -score.cast(pl.Float64)
     columns = {"#score": score, "#run": run}
-    if table.setup.roles.doc_name is not None:
-        columns["#doc"] = pl.col(table.setup.roles.doc_name)
-    if setup.policies.orders_by_label:
-        columns["#label"] = pl.col(setup.roles.label)
+    if roles.doc_name is not None:
+        columns["#doc"] = pl.col(roles.doc_name)
+    if policies.orders_by_label:
+        columns["#label"] = pl.col(roles.label)
     rows = frame.select(pl.int_range(pl.len()).alias("#row of table"), **columns)
-    return rows.filter(pl.col("#score").is_not_null()) if rows["#score"].has_nulls() else rows
+    if not rows["#score"].has_nulls():
+        return rows
+    return rows.filter(pl.col("#score").is_not_null())
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
-    """The rows with their ranks, in rank order, so that sums do not depend on the order of the
-    table; cut at the depth.
+    """The rows with their ranks, cut at the depth.
+
+    They come in rank order, so that sums do not depend on the order of the table.
     """
     refuse_shared_ranks(setup, "fusion")
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
-    setup = Setup(roles).changed(ties=setup.policies.ties)  # judgments change no ranking
-    order = in_rank_order(rows, Columns.of(setup, rows.schema, label=False))
-    found = order.rows().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank"))
-    found = found if depth is None else found.filter(pl.col("#rank") <= depth)
-    ranked = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))[
-        found["#row"]
-    ]
-    return ranked.with_columns(found["#rank"])
+    # Judgments change no ranking.
+    of_lists = Setup(roles).changed(ties=setup.policies.ties)
+    order = in_rank_order(rows, Columns.of(of_lists, rows.schema, label=False))
+    rank = pl.col("#position").cast(pl.Float64)
+    ranks = order.rows().select("#row", rank.alias("#rank"))
+    if depth is not None:
+        ranks = ranks.filter(pl.col("#rank") <= depth)
+    score = pl.col("#score").cast(pl.Float64)
+    ranked = rows.select("#document", "#run", "#list", score)[ranks["#row"]]
+    return ranked.with_columns(ranks["#rank"])
 
 
 def _with_absent(rows: pl.DataFrame, query: Integers, n_runs: int) -> pl.DataFrame:
-    """The rows, and a row for each document that a ranking lacks but another ranking of the query
-    has.
-    """
-    own, listed = _whole(rows["#document"]), np.zeros(len(query), dtype=bool)
-    listed[own] = True
-    lacking = np.repeat(listed, n_runs)
-    lacking[own * n_runs + _whole(rows["#run"])] = False
+    """The rows, and one for each document that a ranking lacks but another one of the query has."""
+    document_of_row, run_of_row = _whole(rows["#document"]), _whole(rows["#run"])
+    listed = np.zeros(len(query), dtype=bool)
+    listed[document_of_row] = True
+    lacking = np.repeat(listed, n_runs)  # by document and run
+    lacking[document_of_row * n_runs + run_of_row] = False
     document, run = np.divmod(np.flatnonzero(lacking), max(n_runs, 1))
-    lists = query[document] * n_runs + run
-    absent = pl.DataFrame(
-        [_numbers("#document", document), _numbers("#run", run), _numbers("#list", lists)]
-    )
-    candidates = np.bincount(query[listed], minlength=int(query.max(initial=-1)) + 1).astype(
-        np.float64
-    )
-    of_each = candidates[query[np.concatenate([own, document])]]
-    return pl.concat([rows, absent], how="diagonal").with_columns(pl.Series("#candidates", of_each))
+    ranking = query[document] * n_runs + run
+    columns = {"#document": document, "#run": run, "#list": ranking}
+    absent = pl.DataFrame([_numbers(name, values) for name, values in columns.items()])
+    n_queries = int(query.max(initial=-1)) + 1
+    n_candidates = np.bincount(query[listed], minlength=n_queries).astype(np.float64)
+    query_of_row = query[np.concatenate([document_of_row, document])]
+    candidates = pl.Series("#candidates", n_candidates[query_of_row])
+    return pl.concat([rows, absent], how="diagonal").with_columns(candidates)
