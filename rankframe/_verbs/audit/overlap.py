@@ -49,7 +49,7 @@ from ..fuse.fuse import SCORE, fuse
 from ..measure.evaluate import agreement
 from ..measure.paired_values import Design, PairedValues, paired_values, two_or_more
 from ..sample.entries import Entries, entries_of, names_of_runs
-from ..sample.resampling import Resampling, warn_of_t
+from ..sample.resampling import Resampling, numbers_in, warn_of_t
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -512,5 +512,4 @@ def _of_fusion(
         work = replace(work, largest_label=float(largest))
     queries = found.queries[found.query]
     values = left_joined(queries, table.by_parts(work), found.query)
-    metrics = pl.col(call.text for call in calls)
-    return values.select(metrics.fill_null(math.nan)).to_numpy()
+    return numbers_in(values, calls)

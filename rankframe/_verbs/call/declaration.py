@@ -306,7 +306,9 @@ class VerbCall:
     def reads_labels(self) -> bool:
         """Whether it reads labels for more than the order."""
         labels = self.verb.labels
-        return labels(self.requests) if callable(labels) else labels
+        if callable(labels):
+            return labels(self.requests)
+        return labels
 
     @property
     def reads_any(self) -> bool:

@@ -52,8 +52,8 @@ from ...errors import InvalidData, InvalidOption, did_you_mean, option, warn
 from ..call.declaration import verb
 from ..decide.compare import adjusted
 from ..measure.summary import Summary
-from ..sample.resampling import CLUSTER, Resampling, limits
-from ..sample.slices import keys
+from ..sample.resampling import CLUSTER, Resampling, limits, numbers_in
+from ..sample.slices import keys, names_by_key
 from .spread_of_groups import TABLE as SPREAD, Spread, means_of_groups
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ class Groups:
         rows = per_query.join(groups.with_row_index("#group"), on=key, nulls_equal=True)
         rows = rows.sort("#group", *summary.setup.roles.query)
         samples = _samples(rows, summary)
-        columns = groups.rename(dict(zip(key, by, strict=True)))
+        columns = groups.rename(names_by_key(by))
         return cls(columns, samples, summary.calls, samples[0].limits, summary.resampling)
 
     @property
@@ -428,8 +428,7 @@ def refuse_clusters_of_several_groups(rows: pl.DataFrame, cluster: str) -> None:
 def _samples(rows: pl.DataFrame, summary: Summary) -> list[Sample]:
     """The units of each group, from the values of queries with the number of their group."""
     calls = summary.calls
-    metrics = pl.col(call.text for call in calls)
-    values = rows.select(metrics.fill_null(math.nan)).to_numpy()
+    values = numbers_in(rows, calls)
     on_scale, weights = scaled(values, calls), rows["#weight"].to_numpy()
     within = limits(values, calls)
     group = rows["#group"].to_numpy()

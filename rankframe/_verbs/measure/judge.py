@@ -313,7 +313,9 @@ def failing(kinds: Sequence[Record], fail_on: str | Sequence[str] | None) -> lis
 
 def _names(fail_on: str | Sequence[str] | None) -> Sequence[str]:
     """What fails a check, as a list."""
-    return [fail_on] if isinstance(fail_on, str) else fail_on or ()
+    if isinstance(fail_on, str):
+        return [fail_on]
+    return fail_on or ()
 
 
 def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
@@ -351,7 +353,9 @@ def _place(finding: Record) -> str:
 
 
 def _lazy(qrels: object) -> pl.LazyFrame | None:
-    return None if qrels is None else _frame_of(qrels).lazy()
+    if qrels is None:
+        return None
+    return _frame_of(qrels).lazy()
 
 
 def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:

@@ -26,8 +26,8 @@ from ...stats import NOISE
 from ..call.declaration import call_of_verb
 from ..sample.entries import entries_of, of_run
 from ..sample.judged import NO_HELP, Control, Help
-from ..sample.resampling import CLUSTER
-from ..sample.slices import by_query, in_slices, keys
+from ..sample.resampling import CLUSTER, numbers_in
+from ..sample.slices import by_query, in_slices, keys, names_by_key
 from ..sample.unequal_runs import HELD, RunSizes, size_calls, with_facts
 from .evaluate import agreement, explain
 from .summary import refuse_values_of_scores, weigher
@@ -172,7 +172,9 @@ class PairedValues:
     @property
     def settings(self) -> dict[str, object]:
         """What a result records of the runs."""
-        return {} if self.sizes is None else self.sizes.settings
+        if self.sizes is None:
+            return {}
+        return self.sizes.settings
 
     def sides(self, pairs: Pairs, rows: Integers) -> tuple[Floats, Floats]:
         """The values of the two runs of each pair: some queries by metrics and pairs; see `sides`.
@@ -208,12 +210,12 @@ class PairedValues:
 
     def of_slices(self, rows: Sequence[int]) -> list[pl.Series]:
         """The slices' columns, under their own names, of some queries."""
-        named = zip(keys(self.by), self.by, strict=True)
+        named = names_by_key(self.by).items()
         return [self.queries[key][rows].alias(name) for key, name in named]
 
     def rows(self, names: Mapping[str, str], values: Floats) -> pl.DataFrame:
         """One row per query: its key and slices, each column once, some names, and the metrics."""
-        named = zip(keys(self.by), self.by, strict=True)
+        named = names_by_key(self.by).items()
         slices = [pl.col(key).alias(name) for key, name in named if name not in self.query]
         constants = [pl.lit(x).alias(name) for name, x in names.items()]
         by_metric = zip(self.calls, values.T.copy(), strict=True)
@@ -263,15 +265,17 @@ class ValuesOfRuns:
         design, setup = self.design, part.setup
         design.runs.require(part.rows, setup)
         rows, facts = design.marked(part.rows, setup, self.calls)
-        of_labels = setup if self.label is None else setup.changed(label=self.label)
-        of_runs = values(rows, of_labels, design.runs, self.measured, part.whole)
+        of_labels, runs = setup, design.runs
+        if self.label is not None:
+            of_labels = setup.changed(label=self.label)
+        of_runs = values(rows, of_labels, runs, self.measured, part.whole)
         if HELD.text in of_runs.columns:
-            of_runs = with_facts(of_runs, rows, setup, design.runs)
-        query = design.runs.queries(setup).roles.query
+            of_runs = with_facts(of_runs, rows, setup, runs)
         weights = None if self.weighed_by_metric else design.weights
+        query = runs.queries(setup).roles.query
         queries = by_query(rows, query, (*design.by, *facts), weights, design.cluster)
         joined = left_joined(of_runs.lazy(), queries, query)
-        return with_places(collect(joined, rows, setup), part, design.runs)
+        return with_places(collect(joined, rows, setup), part, runs)
 
 
 PLACE = "#place in table"
@@ -338,8 +342,7 @@ def paired_values(
         n_clicks = _same_clicks(clicks[0], of_runs, runs, queries[query])
         queries = queries.with_columns(pl.col("#weight") * n_clicks)
     no_values = [pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs]
-    names = [call.text for call in calls]
-    array, there = _in_arrays(of_runs.with_columns(no_values), runs, names, queries[query])
+    array, there = _in_arrays(of_runs.with_columns(no_values), runs, calls, queries[query])
     if not there.all():
         refuse_missing(queries[query], runs, there, design, calls)
     if design.missing == "drop":
@@ -409,23 +412,24 @@ class OtherValues:
         runs = [design.baseline or found.runs[0]] if others else found.runs
         work = ValuesOfRuns(design, found.calls, calls, label, self.weighed_by_metric)
         of_runs = self.table.by_parts(work)
-        names = [call.text for call in calls]
-        array, there = _in_arrays(of_runs, runs, names, found.queries[found.query])
+        queries = found.queries[found.query]
+        array, there = _in_arrays(of_runs, runs, calls, queries)
         if design.missing != "error":
             array[~there] = 0.0
         return array
 
 
 def _in_arrays(
-    found: pl.DataFrame, runs: Sequence[str], names: Sequence[str], queries: pl.DataFrame
+    found: pl.DataFrame, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
 ) -> tuple[Floats, Booleans]:
     """The values, runs by queries by metrics, NaN for null; and which run has which query."""
-    array = np.empty((len(runs), len(queries), len(names)))
-    there = np.empty((len(runs), len(queries)), dtype=bool)
+    shape = len(runs), len(queries)
+    array = np.empty((*shape, len(calls)))
+    there = np.empty(shape, dtype=bool)
     for i, run in enumerate(runs):
         of_run = found.filter(pl.col(RUN) == run)
         per_query = left_joined(queries, of_run, queries.columns)
-        array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
+        array[i] = numbers_in(per_query, calls)
         there[i] = per_query[RUN].is_not_null().to_numpy()
     return array, there
 
@@ -434,7 +438,7 @@ def _by_runs(
     call: Call, found: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
 ) -> pl.DataFrame:
     """The values of one metric: a row per query and a column per run."""
-    array, _ = _in_arrays(found, runs, [call.text], queries)
+    array, _ = _in_arrays(found, runs, [call], queries)
     return pl.DataFrame(array[..., 0].T, runs, orient="row").fill_nan(None)
 
 
@@ -540,12 +544,11 @@ def _of_pairs(
     of_pairs = table.by_parts(ValuesOfPairs(design.runs, runs, pairs, measures))
     no_value = pl.lit(None, pl.Float64)
     others = [no_value.alias(call.text) for call in calls if not call.of_pairs]
-    columns = pl.col(call.text for call in calls).fill_null(np.nan)
     values = {}
     for first, second in pairs:
         of_pair = of_pairs.filter(pl.col("#first") == first, pl.col("#second") == second)
-        by_query = left_joined(queries, of_pair, queries.columns).with_columns(others)
-        values[first, second] = by_query.select(columns).to_numpy()
+        by_query = left_joined(queries, of_pair, queries.columns)
+        values[first, second] = numbers_in(by_query.with_columns(others), calls)
     return values
 
 
@@ -667,4 +670,6 @@ def rows_of_queries(
 
 def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
     """Rename the column `rank` to ``rank``, in place of the table's column of that name."""
-    return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
+    if rank == "rank":
+        return rows
+    return rows.drop("rank").rename({rank: "rank"})

@@ -37,7 +37,7 @@ from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, RankframeError, option
 from ..call.declaration import verb, with_names
 from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
-from ..sample.slices import by_query, in_slices, keys, typed
+from ..sample.slices import by_query, in_slices, names_by_key, typed
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -178,9 +178,8 @@ class Summary:
     @property
     def slices(self) -> Mapping[str, str]:
         """The columns of the runs and slices, by their names in the figures of parts."""
-        of_runs = {RUN: RUN_OF_TABLE} if self.runs.scores else {}
-        names = dict(zip(keys(self.by), self.by, strict=True))
-        return of_runs | names
+        names = names_by_key(self.by)
+        return {RUN: RUN_OF_TABLE, **names} if self.runs.scores else names
 
     @property
     def setups(self) -> Mapping[str, Setup]:
@@ -191,7 +190,9 @@ class Summary:
     @property
     def key(self) -> list[str]:
         """The key columns by which the figures of parts merge."""
-        return [*self.slices] if self.wide else [*self.slices, "metric"]
+        if self.wide:
+            return [*self.slices]
+        return [*self.slices, "metric"]
 
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
@@ -212,7 +213,9 @@ class Summary:
     @property
     def resampled(self) -> Sequence[str]:
         """The columns that name what is resampled: the queries or their clusters."""
-        return self.query if self.cluster is None else [CLUSTER]
+        if self.cluster is None:
+            return self.query
+        return [CLUSTER]
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries, per slice and metric."""
@@ -252,7 +255,9 @@ class Summary:
             values = collect(joined, frame, setup)
         elif not weighing:
             values = values.with_columns(pl.lit(1.0).alias("#weight"))
-        return self._weighted_clicks(values) if self.of_clicks else values
+        if self.of_clicks:
+            return self._weighted_clicks(values)
+        return values
 
     def _weighted_clicks(self, values: pl.DataFrame) -> pl.DataFrame:
         """The values of queries, with sums of clicks and weights of ratios times their weights."""
@@ -278,7 +283,9 @@ class Summary:
         """The summary, from the values of all queries; each score column as if it were alone."""
         parts = in_slices(per_query, [RUN] if self.runs.scores else [])
         tables = [self._of_queries(part) for part in parts.values()]
-        return pl.concat(tables) if tables else self._of_queries(per_query)
+        if tables:
+            return pl.concat(tables)
+        return self._of_queries(per_query)
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The summary, from the values of the queries of a run, or of runs in a column."""

@@ -90,6 +90,12 @@ CLUSTER = "#cluster"
 """The column of the clusters of queries."""
 
 
+def numbers_in(rows: pl.DataFrame, calls: Sequence[Call]) -> Floats:
+    """The values of metrics in an array, a column per metric; NaN for null."""
+    metrics = pl.col(call.text for call in calls)
+    return rows.select(metrics.fill_null(math.nan)).to_numpy()
+
+
 def samples(
     per_query: pl.DataFrame, key: Sequence[str], calls: Sequence[Call]
 ) -> Iterator[tuple[list[int], Floats, Floats]]:
@@ -109,9 +115,8 @@ def samples(
                 means = _means_of_clusters(rows, key, calls[i])
                 yield [i], means.select("value").to_numpy(), means["weight"].to_numpy()
         else:
-            metrics = pl.col(calls[i].text for i in numbers)
-            values = rows.select(metrics.fill_null(math.nan))
-            yield numbers, values.to_numpy(), rows[name].to_numpy()
+            values = numbers_in(rows, [calls[i] for i in numbers])
+            yield numbers, values, rows[name].to_numpy()
 
 
 def _means_of_clusters(rows: pl.DataFrame, key: Sequence[str], call: Call) -> pl.DataFrame:
@@ -119,7 +124,8 @@ def _means_of_clusters(rows: pl.DataFrame, key: Sequence[str], call: Call) -> pl
     mean, value = Mean.of(call), pl.col(call.text)
     counts = value.is_not_null() & (pl.col(call.weights) > 0)
     weight = pl.col(call.weights).filter(counts)
-    center = (mean.scaled(value).filter(counts) * weight).sum() / weight.sum()
+    total = (mean.scaled(value).filter(counts) * weight).sum()
+    center = total / weight.sum()
     clusters = rows.group_by(key, maintain_order=True)
     return clusters.agg(value=mean.unscaled(center), weight=weight.sum())
 
@@ -127,7 +133,8 @@ def _means_of_clusters(rows: pl.DataFrame, key: Sequence[str], call: Call) -> pl
 def limits(values: Floats, calls: Sequence[Call]) -> Limits:
     """The declared bounds of each metric, or else the range of its values."""
     declared = np.array([call.bounds for call in calls], dtype=float).T
-    on_scale = scaled(np.vstack([declared, values.reshape(-1, len(calls))]), calls)
+    rows = np.vstack([declared, values.reshape(-1, len(calls))])
+    on_scale = scaled(rows, calls)
     on_scale[~np.isfinite(on_scale)] = math.nan
     least, greatest = on_scale[:2]
     has_bounds: Booleans = np.isfinite(least) & np.isfinite(greatest)
@@ -158,12 +165,10 @@ def intervals_of(
         for i, part in enumerate(slices):
             for at, values, weights in samples(part, key, calls):
                 alike = [calls[j] for j in at]
-                metrics = pl.col(call.text for call in alike)
-                every_value = per_query.select(metrics.fill_null(math.nan)).to_numpy()
-                on_scale, within = scaled(values, alike), limits(every_value, alike)
-                found = resampling.intervals(on_scale, weights, within, progress)
-                kinds[at, i] = found[2]
-                low[at, i], high[at, i] = unscaled(np.stack(found[:2]), alike)
+                on_scale = scaled(values, alike)
+                within = limits(numbers_in(per_query, alike), alike)
+                *ends, kinds[at, i] = resampling.intervals(on_scale, weights, within, progress)
+                low[at, i], high[at, i] = unscaled(np.array(ends), alike)
                 _, worth = weighed(values, weights)
                 numbers[at, i] = effective_number(worth)
     if resampling.interval == "auto":  # Student's may leave the bounds
@@ -172,9 +177,9 @@ def intervals_of(
             bounds = -np.inf if least is None else least, greatest
             np.clip(low[i], *bounds, out=low[i])
             np.clip(high[i], *bounds, out=high[i])
-    columns = {"ci_low": low.ravel(), "ci_high": high.ravel(), "interval": kinds.ravel().tolist()}
-    table = pl.DataFrame(columns, schema_overrides={"interval": pl.String}).fill_nan(None)
-    return table.with_columns(pl.Series(UNITS, numbers.ravel()))
+    table = pl.DataFrame({"ci_low": low.ravel(), "ci_high": high.ravel()}).fill_nan(None)
+    kind = pl.Series("interval", kinds.ravel().tolist(), pl.String)
+    return table.with_columns(kind, pl.Series(UNITS, numbers.ravel()))
 
 
 def warn_of_t(table: pl.DataFrame, resampling: Resampling) -> None:

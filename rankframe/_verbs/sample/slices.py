@@ -28,9 +28,16 @@ def keys(by: Sequence[str]) -> list[str]:
     return [f"#by{i}" for i in range(len(by))]
 
 
+def names_by_key(by: Sequence[str]) -> dict[str, str]:
+    """The slices' columns by the plans' names."""
+    return dict(zip(keys(by), by, strict=True))
+
+
 def in_slices(rows: pl.DataFrame, slices: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
     """The rows of each slice by its values, slices in order of appearance."""
-    return rows.partition_by(slices, maintain_order=True, as_dict=True) if slices else {(): rows}
+    if not slices:
+        return {(): rows}
+    return rows.partition_by(slices, maintain_order=True, as_dict=True)
 
 
 def table_of(
@@ -40,8 +47,7 @@ def table_of(
     columns: Mapping[str, Any],
 ) -> pl.DataFrame:
     """A table of rows, each with the values of its slice first; null for NaN."""
-    named = zip(by, keys(by), strict=True)
-    slices = {name: schema[key] for name, key in named}
+    slices = {name: schema[key] for key, name in names_by_key(by).items()}
     table = pl.DataFrame(rows, {**slices, **columns}, orient="row")
     floats = [name for name, dtype in columns.items() if dtype == pl.Float64]
     return table.with_columns(pl.col(floats).fill_nan(None))
@@ -61,7 +67,7 @@ class Sliced:
     @property
     def slices(self) -> Mapping[str, str]:
         """The columns of the slices, by their names in the figures of parts."""
-        return dict(zip(keys(self.by), self.by, strict=True))
+        return names_by_key(self.by)
 
     @property
     def key(self) -> list[str]:
@@ -85,8 +91,8 @@ def by_query(
     refuse_columns(frame.schema, query, by, weights, cluster)
     given = [*by, weights, cluster]
     values = {name: pl.col(name).drop_nulls() for name in given if name is not None}
-    named = zip(by, keys(by), strict=True)
-    one_value = [values[name].first().alias(key) for name, key in named]
+    named = names_by_key(by).items()
+    one_value = [values[name].first().alias(key) for key, name in named]
     if weights is not None:
         one_value.append(values[weights].first().alias("#weight"))
     if cluster is not None:

@@ -177,7 +177,9 @@ class RunSizes:
         """The options that name the runs in another call."""
         if self.runs.scores:
             return {"runs": [*self.runs.scores]}
-        return {"runs": ...} if self.runs.tables else {"run": self.runs.column}
+        if self.runs.tables:
+            return {"runs": ...}
+        return {"run": self.runs.column}
 
 
 def size_calls(setup: Setup, calls: Sequence[Call]) -> list[Call]:
@@ -199,7 +201,9 @@ def cutoff_of(calls: Sequence[Call]) -> int:
     """The cutoff that the metrics share, or the usual one."""
     given = [call.arguments.get("k") for call in calls if _ranks_documents(call)]
     cutoffs = {int(k) for k in given if k is not None}
-    return cutoffs.pop() if len(cutoffs) == 1 else USUAL_CUTOFF
+    if len(cutoffs) == 1:
+        return cutoffs.pop()
+    return USUAL_CUTOFF
 
 
 def _ranks_documents(call: Call) -> bool:
