@@ -72,7 +72,8 @@ def reads_labels(requests: Sequence[Request | Call]) -> bool:
 def catalog_calls(requests: Sequence[Request | Call], setup: Setup, example: str) -> list[Call]:
     """The catalog metrics that are named, with the options of the convention."""
     calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
-    return list(dict.fromkeys(setup.resolve(call)[1] for call in calls))
+    resolved = [setup.resolve(call)[1] for call in calls]
+    return list(dict.fromkeys(resolved))
 
 
 @dataclass(frozen=True)
@@ -130,30 +131,35 @@ class Parts(Sliced):
         """The values of each slice, and its lists to count."""
         query = self.setup.roles.query
         for where, part in in_slices(lists, self.key).items():
-            yield where, Recount(part, query, users_of(part, query), metrics)
+            users = users_of(part, query)
+            yield where, Recount(part, query, users, metrics)
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The sums of a part: a row per slice, sum and item, and per slice and sum over users."""
         metrics, lists = self.lists(frame)
         schema = {name: lists.schema[name] for name in self.key}
-        schema |= {ITEM: metrics.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
+        of_item = metrics.item_type(lists)
+        schema |= {ITEM: of_item, SUM: pl.String(), VALUE: pl.Float64()}
         tables = [pl.DataFrame(schema=schema)]
-        item = pl.col(ITEM).cast(schema[ITEM])
+        item = pl.col(ITEM).cast(of_item)
         for where, recount in self.recounts(metrics, lists):
             named = zip(self.key, where, strict=True)
             slices = [pl.lit(value, dtype=schema[name]).alias(name) for name, value in named]
-            tables.append(sums_of(recount).select(*slices, item, SUM, VALUE))
+            sums = sums_of(recount)
+            tables.append(sums.select(*slices, item, SUM, VALUE))
         return pl.concat(tables)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The metrics of the table, from the sums of its parts."""
-        metrics, sums = self._metrics_of(parts), added(parts)
+        metrics = self._metrics_of(parts)
+        sums = added(parts)
         by_slice = in_slices(sums, self.key) if sums.height else {}
         rows: list[tuple[object, ...]] = []
         for where, part in by_slice.items():
             values, n_users = self._values(metrics, part)
             for call, value in zip(self.metrics, values, strict=True):
-                rows.append((*where, call.text, value, n_users, metrics.size))
+                key = (*where, call.text)
+                rows.append((*key, value, n_users, metrics.size))
         return table_of(rows, self.by, parts.schema, WITHOUT_INTERVALS)
 
     def _values(self, metrics: ItemMetrics, sums: pl.DataFrame) -> tuple[list[float], int]:
@@ -162,14 +168,18 @@ class Parts(Sliced):
         over_users = sums.filter(~is_of_item)
         numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
         of_items = metrics.counted.items
-        columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in of_items}
-        items = sums.filter(is_of_item).group_by(ITEM).agg(**columns).sort(ITEM)
+        value, of_sum = pl.col(VALUE), pl.col(SUM)
+        columns = {name: value.filter(of_sum == name).sum() for name in of_items}
+        by_item = sums.filter(is_of_item).group_by(ITEM)
+        items = by_item.agg(**columns).sort(ITEM)
         shown = [name for name, x in of_items.items() if not isinstance(x.depth, str)]
         is_shown = pl.any_horizontal(False, pl.col(shown) > 0)
+        n_shown = items.filter(is_shown).height
         known = metrics.known
-        known.catalog.refuse_more(items.filter(is_shown).height)
+        known.catalog.refuse_more(n_shown)
         formulas, _ = metrics.formulas(numbers)
-        values = evaluated(metrics, known.described(items), formulas, check=True)
+        table = known.described(items)
+        values = evaluated(metrics, table, formulas, check=True)
         return values, int(numbers[USERS])
 
     def metrics_of(self, schema: pl.Schema) -> ItemMetrics:
@@ -180,7 +190,8 @@ class Parts(Sliced):
     def _metrics_of(self, parts: pl.DataFrame) -> ItemMetrics:
         """The metrics, with the catalog and the past, which were checked with each part."""
         doc = str(self.setup.roles.doc_name)
-        return self.metrics_of(pl.Schema({doc: parts.schema[ITEM]}))
+        schema = pl.Schema({doc: parts.schema[ITEM]})
+        return self.metrics_of(schema)
 
     def catalog(self, parts: pl.DataFrame) -> Catalog:
         """The items that could be shown."""
@@ -189,18 +200,21 @@ class Parts(Sliced):
 
 def added(parts: pl.DataFrame) -> pl.DataFrame:
     """Add up the sums of parts."""
-    return parts.group_by(pl.exclude(VALUE), maintain_order=True).agg(pl.col(VALUE).sum())
+    by_key = parts.group_by(pl.exclude(VALUE), maintain_order=True)
+    return by_key.agg(pl.col(VALUE).sum())
 
 
 def sums_of(recount: Recount) -> pl.DataFrame:
     """A row per sum and item, and a row per sum over users, if each user counts once."""
     once = np.ones(recount.n)
-    table = recount.table(once).select(ITEM, *recount.metrics.counted.items)
+    of_items = recount.metrics.counted.items
+    table = recount.table(once).select(ITEM, *of_items)
     items = table.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
     value = pl.col(VALUE).cast(pl.Float64)
     numbers = {**recount.numbers(once), USERS: float(recount.n)}
     over_users = pl.DataFrame({SUM: list(numbers), VALUE: list(numbers.values())})
-    return pl.concat([items.with_columns(value).filter(value != 0), over_users], how="diagonal")
+    items = items.with_columns(value).filter(value != 0)
+    return pl.concat([items, over_users], how="diagonal")
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +238,7 @@ class ItemCounts:
                 says = f"counts of {shown(other)} do not merge with those of {self!r}"
                 alike = "the same metrics, items, groups, slices and policies, such as relevant"
                 raise InvalidOption(f"{says}; count all parts with {alike}")
-        sums = pl.concat([self.sums, *(other.sums for other in others)], how="vertical")
+        sums = pl.concat(counts.sums for counts in (self, *others))
         return ItemCounts(self.parts, added(sums))
 
     def catalog(self) -> pl.DataFrame:
@@ -243,13 +257,14 @@ class ItemCounts:
         parts, catalog = self.parts, self._catalog
         groups = None
         if catalog.groups is not None:
-            as_text = catalog.groups.with_columns(pl.col("#group").cast(pl.String))
-            groups = set(as_text.rows())
+            group = pl.col("#group").cast(pl.String)
+            groups = set(catalog.groups.with_columns(group).rows())
         return parts.metrics, parts.by, parts.setup.policies, catalog.size, groups
 
     def __repr__(self) -> str:
         metrics = ", ".join(call.text for call in self.parts.metrics)
-        users = int(self.sums.filter(pl.col(SUM) == USERS)[VALUE].sum())
+        of_users = self.sums.filter(pl.col(SUM) == USERS)
+        users = int(of_users[VALUE].sum())
         items = self.sums[ITEM].drop_nulls().n_unique()
         size = self._catalog.size
         of_catalog = "" if size is None else f" of {size:,}"
@@ -268,7 +283,8 @@ class ShortLists:
             lists = lists.with_columns(part.places.alias(PLACE_OF_ROW))
         if exposure.TABLE in metrics.depths:
             return lists
-        place_in_list = pl.int_range(pl.len()).over(self.parts.setup.roles.query)
+        query = self.parts.setup.roles.query
+        place_in_list = pl.int_range(pl.len()).over(query)
         last, rank = deepest(metrics.depths), pl.col(RANK)
         is_read = rank.is_not_null() if last is None else rank <= last
         return lists.filter(is_read.fill_null(False) | (place_in_list == 0))
@@ -530,7 +546,8 @@ def compare(
     def lists_of_run(of_run: Setup) -> pl.DataFrame:
         return lists_of(rows, of_run, by, measured.columns)
 
-    lists = known.catalog.within(design.runs.each(rows, setup, lists_of_run))
+    of_runs = design.runs.each(rows, setup, lists_of_run)
+    lists = known.catalog.within(of_runs)
     runs = two_or_more(design.runs.named(lists))
     query = design.runs.queries(setup).roles.query
     by_metric: list[list[tuple[object, ...]]] = [[] for _ in calls]
@@ -540,7 +557,8 @@ def compare(
         for where, part in in_slices(lists, keys(by)).items():
             for i, row in in_one_slice.compared(part):
                 by_metric[i].append((*where, *row))
-    compared = table_of([*chain.from_iterable(by_metric)], by, lists.schema, COMPARED)
+    every_row = [*chain.from_iterable(by_metric)]
+    compared = table_of(every_row, by, lists.schema, COMPARED)
     settings = {"metrics": [call.text for call in calls], "test": significance.test}
     return CatalogComparison(table.give(significance.adjusted(compared)), settings)
 
@@ -574,12 +592,13 @@ class RunsInSlices:
         # A user to whom a run shows nothing has an empty list there.
         users = users_of(lists, self.query)
         n_users = users.height
-        each_run = [self._recount(lists, users, run) for run in runs]
+        each_run = [self._recount(lists, users, name) for name in runs]
         values = np.array([recount.plain() for recount in each_run])
         drawn = [resamples_of(recount, resampling, self.progress) for recount in each_run]
         for a, b in self.pairs:
             difference = values[b] - values[a]
-            low, high = about(difference, drawn[b] - drawn[a], resampling.ci or 0.0, None)
+            of_draws = drawn[b] - drawn[a]
+            low, high = about(difference, of_draws, resampling.ci or 0.0, None)
             of_pair = self._recount(lists, users, runs[a], runs[b])
             p = _p_values(of_pair, difference, n_users, resampling, self.progress)
             for i, call in enumerate(metrics.calls):
@@ -589,9 +608,10 @@ class RunsInSlices:
 
     def _recount(self, lists: pl.DataFrame, users: pl.DataFrame, *names: str) -> Recount:
         """The lists of runs, for a weight of each user of the first run, then of the next."""
-        of_runs = [users.select(pl.lit(name).alias(RUN), *self.query) for name in names]
+        query = self.query
+        of_runs = [users.select(pl.lit(name).alias(RUN), *query) for name in names]
         rows = lists.filter(pl.col(RUN).is_in(names))
-        return Recount(rows, [RUN, *self.query], pl.concat(of_runs), self.metrics)
+        return Recount(rows, [RUN, *query], pl.concat(of_runs), self.metrics)
 
 
 def _p_values(
@@ -614,14 +634,18 @@ def _p_values(
     n_large = np.full(len(difference), n_observed)
     n_exchanges = n_observed
     for bits in exchanges:
-        n_large += np.abs(_exchanged(of_pair, bits & 1)) >= least
+        differences = _exchanged(of_pair, bits & 1)
+        n_large += np.abs(differences) >= least
         n_exchanges += 1
-    return np.where(np.isnan(difference), np.nan, n_large / n_exchanges)
+    p = n_large / n_exchanges
+    p[np.isnan(difference)] = np.nan
+    return p
 
 
 def _exchanged(of_pair: Recount, keeps: Integers) -> Floats:
     """The differences of two runs if only the users with a 1 keep their lists."""
-    kept, given = keeps.astype(float), 1 - keeps.astype(float)
+    kept = keeps.astype(float)
+    given = 1 - kept
     a = of_pair.values(np.concatenate([kept, given]))
     b = of_pair.values(np.concatenate([given, kept]))
     return np.subtract(b, a)

@@ -136,16 +136,20 @@ def expected_exposure(
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:
     """The entries of all rankings, without unjudged documents if the policy drops them."""
     runs.require(frame, setup)
-    of_run = setup.changed(query=(*runs.key, *runs.queries(setup).roles.query))
+    query = runs.queries(setup).roles.query
+    of_run = setup.changed(query=(*runs.key, *query))
     if runs.scores:
         of_run = of_run.changed(score=runs.scores[0])
-    refuse_faults(frame, of_run, Columns.of(of_run, frame.schema), documents=False)
+    table = Columns.of(of_run, frame.schema)
+    refuse_faults(frame, of_run, table, documents=False)
     known = runs.names(frame) if names is None else sorted(names)
-    entries = entries_of(frame, setup, runs, known, depth=setup.policies.depth, absent=False)
-    if setup.policies.unjudged != "drop":
+    policies = setup.policies
+    entries = entries_of(frame, setup, runs, known, depth=policies.depth, absent=False)
+    if policies.unjudged != "drop":
         return entries
     judged = entries.documents.select(_judged(setup)).to_series()
-    rows = entries.rows.filter(pl.lit(judged).gather(pl.col("#document")))
+    is_judged = pl.lit(judged).gather("#document")
+    rows = entries.rows.filter(is_judged)
     place = pl.col("#rank").rank("ordinal").over("#list")
     rank = place.cast(pl.Float64).alias("#rank")
     return replace(entries, rows=rows.with_columns(rank))
@@ -168,19 +172,24 @@ def _figures(
         counts &= pl.col(LISTED)
     gain = pl.when(judged).then(label).otherwise(0.0)
     documents = _with_exposure(entries, setup, k, persistence)
-    documents = documents.with_columns(pl.when(counts).then(gain).alias(LEVEL))
-    documents = documents.with_columns(_target(k, persistence, judgments).alias("#t"))
-    has_level, n = pl.col(LEVEL).is_not_null(), pl.col(N).first().fill_null(0)
+    level = pl.when(counts).then(gain)
+    target = _target(k, persistence, judgments)
+    documents = documents.with_columns(level.alias(LEVEL))
+    documents = documents.with_columns(target.alias("#t"))
+    has_level = pl.col(LEVEL).is_not_null()
+    n = pl.col(N).first().fill_null(0)
     defined = n > 0
     if setup.policies.no_relevant == "null":
         is_relevant = judged & has_level & (label >= setup.policies.relevant)
         defined &= is_relevant.any()
-    e, t = pl.when(has_level).then("#e"), pl.col("#t")
+    e = pl.when(has_level).then("#e")
+    t = pl.col("#t")
     sums = {"ee_d": e**2, "ee_r": e * t, "ee_l": (e - t) ** 2}
     figures = {name: pl.when(defined).then(x.sum()) for name, x in sums.items()}
     ids = cs.by_name(*setup.roles.query, ROW, require_all=False)
     queries = documents.group_by(QUERY, maintain_order=True)
-    return queries.agg(ids.first(), **figures, n_rankings=n).select(ids, *typed(FIGURES))
+    rows = queries.agg(ids.first(), **figures, n_rankings=n)
+    return rows.select(ids, *typed(FIGURES))
 
 
 def _with_exposure(
@@ -193,15 +202,18 @@ def _with_exposure(
         attention = pl.when(rank <= k).then(attention).otherwise(0.0)
     if setup.policies.tie_rule.averages:
         attention = attention.mean().over("#list", "#score")
-    rows = entries.rows.with_columns(attention.alias("#e")).collect(engine="in-memory")
-    totals = per_document(rows, {"#e": ("sum", pl.col("#e"))}, entries.documents.height)
+    e, documents = pl.col("#e"), entries.documents
+    with_attention = entries.rows.with_columns(attention.alias("#e"))
+    rows = with_attention.collect(engine="in-memory")
+    totals = per_document(rows, {"#e": ("sum", e)}, documents.height)
     query_of_list = pl.col("#list") // max(entries.n_runs, 1)
     rankings = rows.select(query_of_list.alias(QUERY), "#list").unique()
-    numbers = rankings.group_by(QUERY).agg(pl.len().alias(N))
+    n = pl.len().alias(N)
+    numbers = rankings.group_by(QUERY).agg(n)
     query = pl.Series(QUERY, entries.query, pl.Int64)
-    documents = entries.documents.with_columns(query, *totals)
+    documents = documents.with_columns(query, *totals)
     documents = documents.join(numbers, QUERY, "left", maintain_order="left")
-    return documents.with_columns(pl.col("#e") / pl.col(N))
+    return documents.with_columns(e / pl.col(N))
 
 
 def _target(k: int | None, persistence: float, judgments: Judgments) -> pl.Expr:
@@ -210,12 +222,15 @@ def _target(k: int | None, persistence: float, judgments: Judgments) -> pl.Expr:
     These are the ranks that an ideal ranking gives to the label.
     """
     level = pl.col(LEVEL)
-    first = level.rank("min", descending=True).over(QUERY) - 1.0
+    rank = level.rank("min", descending=True)
+    first = rank.over(QUERY) - 1.0
     n = pl.len().over(QUERY, LEVEL)
     last = first + n
     if k is not None:
-        first, last = first.clip(upper_bound=k), last.clip(upper_bound=k)
-    share = (persistence**first - persistence**last) / ((1 - persistence) * n)
+        first = first.clip(upper_bound=k)
+        last = last.clip(upper_bound=k)
+    attention = persistence**first - persistence**last
+    share = attention / ((1 - persistence) * n)
     if judgments == "complete":
         return share
     return pl.when(level > 0).then(share).otherwise(0.0)

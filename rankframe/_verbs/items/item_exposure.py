@@ -42,7 +42,8 @@ class Weighing:
         if isinstance(weight, str):
             rbp = re.fullmatch(r"\s*rbp\s*\(\s*p\s*=\s*(\d*\.?\d+(?:e-\d+)?)\s*\)\s*", weight)
             if rbp is not None:
-                return cls(depth, "rbp", check("p", float(rbp[1]), Persistence))
+                p = check("p", float(rbp[1]), Persistence)
+                return cls(depth, "rbp", p)
         return cls(depth, check("weight", weight, Weight))
 
 
@@ -75,44 +76,51 @@ class Exposures(Sliced):
 
     def sums(self, frame: pl.DataFrame) -> pl.LazyFrame:
         """By slice and item: the times shown, the exposure, and the times shown and relevant."""
-        schema, setup, weighing = frame.schema, self.setup, self.weighing
+        schema, setup = frame.schema, self.setup
         doc = item_column(setup, schema)
         refuse_names([doc, *FIGURES], self.by, "by")
         refuse_names(FIGURES, [doc], "the table")
         has_labels = setup.roles.label in schema
-        relevant = pl.lit(None, pl.UInt32)
+        columns, relevant = set(), pl.lit(None, pl.UInt32)
         if has_labels:
             require_number(schema, setup.roles.label, "label")
+            columns = {LABEL}
             is_relevant = pl.col(LABEL) >= setup.policies.relevant
             relevant = is_relevant.fill_null(False).cast(pl.UInt32)
-        lists = lists_of(frame, setup, self.by, {LABEL} if has_labels else frozenset())
-        rows = lists.lazy().filter(pl.col(RANK).is_not_null())
+        lists, rank = lists_of(frame, setup, self.by, columns), pl.col(RANK)
+        rows = lists.lazy().filter(rank.is_not_null())
+        weighing = self.weighing
         if weighing.k is not None:
-            rows = rows.filter(pl.col(RANK) <= weighing.k)
-        exposed = weight_of(weighing.weight, weighing.p).cast(pl.Float64)
+            rows = rows.filter(rank <= weighing.k)
+        weight = weight_of(weighing.weight, weighing.p)
+        exposed = weight.cast(pl.Float64)
         sums = {"shown": pl.lit(1, pl.UInt32), "exposure": exposed, "relevant_shown": relevant}
-        rows = rows.select(*self.slices, pl.col(ITEM).alias(doc), **sums)
+        item = pl.col(ITEM).alias(doc)
+        rows = rows.select(*self.slices, item, **sums)
         return self._added(rows, doc)
 
     def _added(self, rows: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         """The rows added up by slice and item."""
-        shown = pl.col("shown").sum().cast(pl.UInt32)
+        shown = pl.col("shown").sum()
+        exposed = pl.col("exposure").sum()
         relevant = pl.col("relevant_shown")
-        relevant_shown = pl.when(relevant.is_not_null().any()).then(relevant.sum())
+        has_labels = relevant.is_not_null().any()
+        relevant_shown = pl.when(has_labels).then(relevant.sum())
         named = relevant_shown.alias("relevant_shown").cast(pl.UInt32)
         by_item = rows.group_by(*self.slices, doc, maintain_order=True)
-        return by_item.agg(shown, pl.col("exposure").sum(), named)
+        return by_item.agg(shown.cast(pl.UInt32), exposed, named)
 
     def table(self, sums: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         """One row per slice and item: the sums, and the share of the slice's exposure."""
         slices, total = [*self.slices], pl.col("exposure").sum()
         if slices:
             total = total.over(slices)
-        share = pl.col("exposure") / total
-        rows = self._added(sums, doc).with_columns(share.alias("share"))
+        share = (pl.col("exposure") / total).alias("share")
+        rows = self._added(sums, doc).with_columns(share)
         falling = [*[False] * len(slices), True, False]
         rows = rows.sort(*slices, "exposure", doc, descending=falling, nulls_last=True)
-        return rows.rename({**self.slices}).select(*self.by, doc, *FIGURES)
+        named = rows.rename({**self.slices})
+        return named.select(*self.by, doc, *FIGURES)
 
 
 @verb(gives="table", by_parts=True, merges=Exposures.of)
@@ -165,4 +173,5 @@ def exposure(
     >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
     (['b', 'a'], [2, 1], [1, 0])
     """
-    return merged_figures(table, Exposures.of(table.setup, None, k=k, weight=weight, by=by))
+    exposures = Exposures.of(table.setup, None, k=k, weight=weight, by=by)
+    return merged_figures(table, exposures)

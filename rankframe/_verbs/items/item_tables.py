@@ -31,7 +31,7 @@ from ..._words.exposure import LABEL, SCORE, Group
 from ...errors import InvalidData, InvalidOption, on, option, shown, warn
 from ..call.declaration import VerbCall, verb
 from ..measure.evaluate import ranks_of
-from ..sample.slices import by_query, keys
+from ..sample.slices import by_query, keys, typed
 
 ITEM, RANK = "#item", "#rank"
 """The plans' names of an item, and of its rank, null if it is not shown."""
@@ -66,12 +66,15 @@ def lists_of(
     refuse_names([RANK], schema, "the table")
     ranked = frame.hstack(ranks_of(frame, setup, RANK))
     if ranked[doc].has_nulls():
-        refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
-    lists = ranked.lazy().select(*query, pl.col(doc).alias(ITEM), RANK, *values)
+        is_shown = pl.col(RANK).is_not_null()
+        refuse_nameless(ranked.filter(is_shown), doc)
+    item = pl.col(doc).alias(ITEM)
+    lists = ranked.lazy().select(*query, item, RANK, *values)
     if by:
-        lists = left_joined(lists, by_query(frame, query, by, None), query)
+        slices = by_query(frame, query, by, None)
         one_slice = pl.col("#weight") == 1  # fails for a user with several values of a slice
-        lists = lists.with_columns(pl.when(one_slice).then(RANK).alias(RANK))
+        rank = pl.when(one_slice).then(RANK).alias(RANK)
+        lists = left_joined(lists, slices, query).with_columns(rank)
     lists = lists.select(*keys(by), *query, ITEM, RANK, *names)
     return collect(lists, frame, setup)
 
@@ -80,7 +83,8 @@ def _labels(setup: Setup, table: Columns) -> pl.Expr:
     """The labels as numbers; labels that cannot be added up fail."""
     column, labels = setup.roles.label, table.label
     if setup.policies.unretrieved == "drop":
-        labels = pl.when(pl.col(RANK).is_not_null()).then(labels)
+        is_retrieved = pl.col(RANK).is_not_null()
+        labels = pl.when(is_retrieved).then(labels)
     faults = [(fault.rows, fault.message) for fault in table.faults() if fault.at == column]
     return pl.coalesce(failing(faults), labels).alias(LABEL)
 
@@ -95,7 +99,8 @@ def _scores(setup: Setup) -> pl.Expr:
         )
         raise InvalidOption(says, on(score=..., ascending=False))
     scores = pl.col(column).cast(pl.Float64)
-    faults = [((scores < 0) | scores.is_infinite(), NO_RELEVANCE.format(column))]
+    is_fault = (scores < 0) | scores.is_infinite()
+    faults = [(is_fault, NO_RELEVANCE.format(column))]
     return pl.coalesce(failing(faults), scores).alias(SCORE)
 
 
@@ -108,7 +113,9 @@ def _not_in(frame: pl.LazyFrame, setup: Setup, train: object) -> pl.LazyFrame:
     refuse_objects(schema, [*query, doc])
     pairs, users = pairs_of(train, schema, query, doc, "train")
     others = pairs.collect_schema()
-    key = [pl.col(name).cast(common_type(schema[name], others[name])) for name in [*users, doc]]
+    names = [*users, doc]
+    dtypes = {name: common_type(schema[name], others[name]) for name in names}
+    key = typed(dtypes)
     return frame.join(pairs, on=key, how="anti", nulls_equal=True, maintain_order="left")
 
 
@@ -162,7 +169,8 @@ def _warn_of_other_ids(rows: pl.DataFrame, setup: Setup, train: object) -> None:
         return
     for name in (*users, doc):
         dtype = common_type(rows.schema[name], others.schema[name])
-        ids, ids_of_train = rows[name].cast(dtype), others[name].cast(dtype)
+        ids = rows[name].cast(dtype)
+        ids_of_train = others[name].cast(dtype)
         if not ids.is_in(ids_of_train.implode()).any():
             first = f"{shown(others[name].min())} and {shown(rows[name].min())}"
             warn(f"nothing is left out: no {name!r} of train is in the table, as {first}")
@@ -200,15 +208,17 @@ class Catalog:
         if self.ids is None:
             return pl.repeat(True, len(items), eager=True)
         dtype = common_type(items.dtype, self.ids.dtype)
-        return items.cast(dtype).is_in(self.ids.cast(dtype).implode())
+        ids = self.ids.cast(dtype)
+        return items.cast(dtype).is_in(ids.implode())
 
     @cached_property
     def by_column(self) -> Mapping[str, Group] | None:
         """The groups by name; None if the catalog has no groups."""
         if self.groups is None:
             return None
-        sizes = self.groups["#group"].drop_nulls().value_counts().sort("#group").rows()
-        return {name: Group(pl.col("#group") == name, n) for name, n in sizes}
+        sizes = self.groups["#group"].drop_nulls().value_counts().sort("#group")
+        group = pl.col("#group")
+        return {name: Group(group == name, n) for name, n in sizes.rows()}
 
     def refuse_more(self, n: int) -> None:
         """Refuse more shown items than the catalog has."""
@@ -224,16 +234,18 @@ class Catalog:
         if self.size is None:
             return lists
         if self.ids is None:
-            shown_rows = lists.filter(pl.col(RANK).is_not_null())
-            self.refuse_more(shown_rows[ITEM].n_unique())
+            shown_items = lists.filter(pl.col(RANK).is_not_null())[ITEM]
+            self.refuse_more(shown_items.n_unique())
             return lists
         unknown = ~self.has(lists[ITEM])
         if not unknown.any():
             return lists
         if not self.drops:
-            refuse_unknown_items(lists.filter(unknown & lists[RANK].is_not_null()))
+            is_shown = lists[RANK].is_not_null()
+            refuse_unknown_items(lists.filter(unknown & is_shown))
         values = [name for name in (RANK, LABEL, SCORE) if name in lists.columns]
-        return lists.with_columns(pl.when(~unknown).then(pl.col(values)))
+        only_known = pl.when(~unknown).then(pl.col(values))
+        return lists.with_columns(only_known)
 
 
 def refuse_unknown_items(rows: pl.DataFrame) -> None:
@@ -265,14 +277,17 @@ class Past:
     def of(self, users: pl.DataFrame, name: str) -> pl.DataFrame:
         """A row per user and item of the past: the user's value of `name`, and the item."""
         history, key = self.history, [*self.history.key]
-        known, pairs = of_common_types(users.select(*key, name), history.pairs, key)
-        return known.join(pairs, on=key).select(name, pl.col(history.doc).alias(ITEM))
+        named = users.select(*key, name)
+        known, pairs = of_common_types(named, history.pairs, key)
+        item = pl.col(history.doc).alias(ITEM)
+        return known.join(pairs, on=key).select(name, item)
 
     def unseen(self, rows: pl.DataFrame) -> pl.Series:
         """1.0 for the rows of items that the user does not have, else 0.0."""
         history = self.history
         user = history.user_of(rows.select(history.key).to_struct())
-        pairs = pl.DataFrame({"user": user, "item": history.place(rows[ITEM])})
+        item = history.place(rows[ITEM])
+        pairs = pl.DataFrame({"user": user, "item": item})
         return 1 - history.seen(pairs)
 
     def mean_of(self, users: pl.DataFrame) -> pl.Series:
@@ -280,7 +295,8 @@ class Past:
         history, key = self.history, [*self.history.key]
         rows = history.pairs.join(history.counts, on=history.doc)
         popularity = pl.col(SIZE).mean() / history.n_users
-        return looked_up(users, rows.group_by(key).agg(popularity), key)
+        by_user = rows.group_by(key).agg(popularity)
+        return looked_up(users, by_user, key)
 
 
 @dataclass(frozen=True)
@@ -319,18 +335,22 @@ class CatalogAndPast:
             in_tail = past.history.in_tail(pl.col("#users"), head, tail)
             popularity = past.popularity(ids).to_frame("#users")
             n_tail = int(popularity.select(in_tail.sum()).item())
-            of_head, of_tail = Group(~in_tail, len(ids) - n_tail), Group(in_tail, n_tail)
+            of_head = Group(~in_tail, len(ids) - n_tail)
+            of_tail = Group(in_tail, n_tail)
             by_options[head, tail] = {"head": of_head, "tail": of_tail}
-        return {name: group for name, group in by_options[head, tail].items() if group.size}
+        groups = by_options[head, tail].items()
+        return {name: group for name, group in groups if group.size}
 
     def described(self, items: pl.DataFrame) -> pl.DataFrame:
         """The items with the columns that groups and popularity read."""
         columns: dict[str, pl.Series] = {}
         if self.past is not None:
+            n_users = self.past.history.n_users
             users = self.past.popularity(items[ITEM])
-            columns |= {"#users": users, "#popularity": users / self.past.history.n_users}
+            columns |= {"#users": users, "#popularity": users / n_users}
         if self.catalog.groups is not None:
-            columns["#group"] = looked_up(items.select(ITEM), self.catalog.groups, [ITEM])
+            ids = items.select(ITEM)
+            columns["#group"] = looked_up(ids, self.catalog.groups, [ITEM])
         return items.with_columns(**columns)
 
 
@@ -349,12 +369,15 @@ def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) ->
     groups = None
     if group is not None and background.has(group):
         groups = _groups(items.rows(doc), doc, group)
-    return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop", groups), past)
+    catalog = Catalog(len(ids), ids, unknown_items == "drop", groups)
+    return CatalogAndPast(catalog, past)
 
 
 def _groups(items: pl.DataFrame, doc: str, group: str) -> pl.DataFrame:
     """The group of each item, as an Enum, since numbers compare faster than texts."""
+    item = pl.col(doc).alias(ITEM)
     name = pl.col(group).cast(pl.String)
-    groups = items.select(pl.col(doc).alias(ITEM), name.alias("#group"))
+    groups = items.select(item, name.alias("#group"))
     names = groups["#group"].drop_nulls().unique().sort()
-    return groups.with_columns(pl.col("#group").cast(pl.Enum(names)))
+    group_as_number = pl.col("#group").cast(pl.Enum(names))
+    return groups.with_columns(group_as_number)

@@ -72,7 +72,8 @@ class ItemMetrics:
     @property
     def depths(self) -> set[Depth]:
         """How deep the sums look into the lists."""
-        sums = (*self.counted.items.values(), *self.counted.users.values())
+        counted = self.counted
+        sums = (*counted.items.values(), *counted.users.values())
         return {x.depth for x in sums if not x.by_user}
 
     @property
@@ -83,7 +84,8 @@ class ItemMetrics:
     def item_type(self, lists: pl.DataFrame) -> pl.DataType:
         """The type of items: that of the lists, or a common one if items of the past count."""
         past, of_lists = self.known.past, lists.schema[ITEM]
-        counts_past = any(x.depth == PAST for x in self.counted.items.values())
+        sums = self.counted.items.values()
+        counts_past = any(x.depth == PAST for x in sums)
         if past is None or not counts_past:
             return of_lists
         return past.type_of(of_lists)
@@ -125,10 +127,12 @@ class Recount:
         of_users = users.with_row_index(USER)
         depths = metrics.depths
         shown, had = rows_of(lists, query, of_users, metrics, depths)
-        every_item = pl.concat([shown.select(ITEM), had.select(ITEM)]).unique()
-        self.items = known.described(every_item.sort(ITEM).with_row_index(PLACE))
+        every_item = pl.concat([shown.select(ITEM), had.select(ITEM)])
+        items = every_item.unique().sort(ITEM)
+        self.items = known.described(items.with_row_index(PLACE))
         # One number sorts faster than two columns.
-        by_item = pl.col(PLACE).cast(pl.UInt64) * self.n + pl.col(USER)
+        place = pl.col(PLACE).cast(pl.UInt64)
+        by_item = place * self.n + pl.col(USER)
         shown = shown.join(self.items, on=ITEM).sort(by_item)
         had = had.join(self.items, on=ITEM).sort(by_item)
         self.rows: dict[Depth, CountedRows] = {}
@@ -137,15 +141,18 @@ class Recount:
             rows = had if depth == PAST else down_to(shown, depth)
             user = rows[USER].to_numpy().astype(np.int64)
             lengths = np.bincount(user, minlength=self.n).astype(np.uint32)
-            frames[depth] = rows.with_columns(pl.Series(LENGTH, lengths[user]))
-            place = rows[PLACE].to_numpy()
-            starts = starts_of(place)
-            self.rows[depth] = CountedRows(user, starts, place[starts].astype(np.int64))
+            length = pl.Series(LENGTH, lengths[user])
+            frames[depth] = rows.with_columns(length)
+            places = rows[PLACE].to_numpy()
+            starts = starts_of(places)
+            items_of_rows = places[starts].astype(np.int64)
+            self.rows[depth] = CountedRows(user, starts, items_of_rows)
         self.added: dict[str, tuple[Depth, Floats | float]] = {}
         for name, x in counted.items.items():
             self.added[name] = x.depth, _summands(x, frames[x.depth])
         if known.past is not None:
-            of_users = of_users.with_columns(known.past.mean_of(of_users).alias("#past"))
+            popularity = known.past.mean_of(of_users)
+            of_users = of_users.with_columns(popularity.alias("#past"))
         self.per_user = self._of_users(counted.users, frames, of_users)
         self._formulas: tuple[dict[str, float], list[pl.Expr]] | None = None
 
@@ -163,7 +170,8 @@ class Recount:
                 of_rows = rows.group_by(USER).agg(**of_depth)
                 values = values.join(of_rows, on=USER, how="left", maintain_order="left")
         values = values.with_columns(pl.exclude(USER).fill_null(0.0))
-        return {name: (values[name].to_numpy(), x.squared) for name, x in sums.items()}
+        arrays = {name: values[name].to_numpy() for name in sums}
+        return {name: (arrays[name], x.squared) for name, x in sums.items()}
 
     def numbers(self, weights: Floats) -> dict[str, float]:
         """The sums over users."""
@@ -202,9 +210,11 @@ class Recount:
         numbers = self.numbers(weights)
         # The sums over users may be the same in all resamples, as the number of users is.
         if self._formulas is None or self._formulas[0] != numbers:
-            self._formulas = numbers, self.metrics.formulas(numbers)[0]
+            formulas, _ = self.metrics.formulas(numbers)
+            self._formulas = numbers, formulas
         _, formulas = self._formulas
-        return evaluated(self.metrics, self.table(weights), formulas, check=check)
+        table = self.table(weights)
+        return evaluated(self.metrics, table, formulas, check=check)
 
 
 def rows_of(
@@ -219,7 +229,8 @@ def rows_of(
     rows = lists if TABLE in depths else down_to(lists, deepest(depths))
     rows = rows.join(users, on=query, nulls_equal=True)
     if past is not None and UNSEEN in metrics.counted.columns:
-        rows = rows.with_columns(past.unseen(rows).alias(UNSEEN))
+        unseen = past.unseen(rows)
+        rows = rows.with_columns(unseen.alias(UNSEEN))
     had = rows.select(USER, ITEM).clear()
     if past is not None and PAST in depths:
         had = past.of(users, USER)
@@ -230,7 +241,8 @@ def rows_of(
 
 def _summands(x: Sum, rows: pl.DataFrame) -> Floats | float:
     """What each row adds to a sum; one number if all add the same, as to counts."""
-    column = rows.select(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
+    summand = x.of.cast(pl.Float64)
+    column = rows.select(summand.alias("#x"))["#x"].to_numpy()
     is_constant = column.size and (column == column[0]).all()
     return float(column[0]) if is_constant else column
 
@@ -240,14 +252,17 @@ def down_to(rows: pl.DataFrame, depth: Depth) -> pl.DataFrame:
     if depth == TABLE:
         return rows
     rank = pl.col(RANK)
-    return rows.filter(rank.is_not_null() if depth is None else rank <= depth)
+    if depth is None:
+        return rows.filter(rank.is_not_null())
+    return rows.filter(rank <= depth)
 
 
 def deepest(depths: Set[Depth]) -> int | None:
     """The depth of lists that holds all others."""
     if None in depths:
         return None
-    return max((k for k in depths if isinstance(k, int)), default=0)
+    cutoffs = [k for k in depths if isinstance(k, int)]
+    return max(cutoffs, default=0)
 
 
 def evaluated(
@@ -291,7 +306,8 @@ def about(
             spread = np.quantile(of_metric, tails) - of_metric.mean()
             ends[:, i] = x + spread
     if calls is not None:
-        least, greatest = np.array([call.bounds for call in calls], dtype=float).T
+        bounds = [call.bounds for call in calls]
+        least, greatest = np.array(bounds, dtype=float).T
         least[np.isnan(least)] = -np.inf
         greatest[np.isnan(greatest)] = np.inf
         ends = np.clip(ends, least, greatest)

@@ -193,9 +193,11 @@ def summarize(
         summary = summary_of(setup, None, *of_queries, **given)
         tables.append(summary.of_table(table.rows))
     tables += _of_items(table, of_items, chosen, given)
-    order = [pl.col("metric").cast(pl.Enum(_texts(metrics, of_items)))]
+    texts = pl.Enum(_texts(metrics, of_items))
+    order = [pl.col("metric").cast(texts)]
     if chosen.scores:
-        order.insert(0, pl.col(RUN_OF_TABLE).cast(pl.Enum(chosen.scores)))
+        names = pl.Enum(chosen.scores)
+        order.insert(0, pl.col(RUN_OF_TABLE).cast(names))
     return pl.concat(tables).sort(order, maintain_order=True)
 
 
@@ -207,15 +209,18 @@ def _of_items(
     figures = figures_of(table.setup, options["ci"])
     how = {name: options[name] for name in ("ci", "seed", "progress")}
     how["resamples"] = min(options["resamples"], MOST_RESAMPLES)
-    kind = pl.when(pl.col("ci_low").is_not_null()).then(pl.lit("percentile"))
+    has_interval = pl.col("ci_low").is_not_null()
+    kind = pl.when(has_interval).then(pl.lit("percentile"))
     slices = [RUN_OF_TABLE, *by] if runs.scores else [*by]
     for run, setup in setups.items():
-        values = catalog(in_memory(table.rows, setup), *calls, by=by or None, **how)
+        of_run = in_memory(table.rows, setup)
+        values = catalog(of_run, *calls, by=by or None, **how)
         values = values.with_columns(mean="value")
         if options["ci"] is not None:
             values = values.with_columns(interval=kind)
         if runs.scores:
-            values = values.with_columns(pl.lit(run).alias(RUN_OF_TABLE))
+            name = pl.lit(run).alias(RUN_OF_TABLE)
+            values = values.with_columns(name)
         lacking = [name for name in figures if name not in values.columns]
         values = values.with_columns(pl.lit(None).alias(name) for name in lacking)
         yield values.select(*slices, *typed(figures))
@@ -229,6 +234,7 @@ def _texts(metrics: Sequence[Any], of_items: Sequence[Call]) -> list[str]:
     calls = iter(of_items)
     texts: list[str] = []
     for metric in metrics:
-        asked = [next(calls)] if isinstance(metric, OfItems) else averaged([metric], "")
+        of_table = isinstance(metric, OfItems)
+        asked = [next(calls)] if of_table else averaged([metric], "")
         texts += [call.text for call in asked]
     return list(dict.fromkeys(texts))
