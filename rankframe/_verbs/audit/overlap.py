@@ -98,13 +98,16 @@ class Overlap(Result[R_co]):
             common = f"{_both(most, quotes)} have most in common, {share}, and {others}"
         runs = records(self.runs)
         judged = all(row["relevant"] is not None for row in runs)
-        kind, column = ("Relevant documents", "only_relevant") if judged else ("Documents", "only")
+        kind, column = "Documents", "only"
+        if judged:
+            kind, column = "Relevant documents", "only_relevant"
         alone = ", ".join(f"{quoted(row['run'], quotes)} {row[column]:,}" for row in runs)
         return [common, f"{kind}{self._top} of one run only: {alone}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures of pairs of runs and of single runs."""
-        pairs, runs, k = records(self.table), records(self.runs), self.settings["k"]
+        pairs, runs = records(self.table), records(self.runs)
+        k = self.settings["k"]
         over = "the length of the longer ranking" if k is None else k
         note = (
             f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over "
@@ -184,10 +187,12 @@ def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]
     n = pl.col("n_queries").sum()
     sums = pl.col("overlap", "jaccard", "rbo").sum()
     of_pairs = rows.filter(is_pair).group_by("run", "other")
-    means = of_pairs.agg(pl.when(n > 0).then(sums / n), n)
+    mean = pl.when(n > 0).then(sums / n)
+    means = of_pairs.agg(mean, n)
     pairs = means.sort(order).select(*PAIRS)
     counts = pl.col(COUNTS)
-    total = pl.when(counts.is_not_null().all()).then(counts.sum())
+    is_known = counts.is_not_null().all()
+    total = pl.when(is_known).then(counts.sum())
     of_runs = rows.filter(~is_pair).group_by("run").agg(total)
     runs = of_runs.sort(order[0]).select(*OF_RUNS)
     return Overlap(table.give(pairs), table.give(runs), {"runs": names})
@@ -208,13 +213,15 @@ class OverlapOfPart:
         depth = setup.policies.depth
         entries = entries_of(part.rows, setup, self.runs, names, depth=depth, absent=False)
         ranks = _ranks(entries)
-        top = ranks < (math.inf if k is None else k + 1)
+        last = math.inf if k is None else k + 1
+        top = ranks < last
         rows = []
         for a, b in combinations(range(len(names)), 2):
             in_common = _in_common(entries.query, ranks, top, (a, b), k)
             rows.append((names[a], names[b], *in_common))
         of_pairs = pl.DataFrame(rows, schema=PAIRS, orient="row")
-        return pl.concat([of_pairs, _of_runs(entries, top, names, setup)], how="diagonal")
+        of_runs = _of_runs(entries, top, names, setup)
+        return pl.concat([of_pairs, of_runs], how="diagonal")
 
 
 def _ranks(entries: Entries) -> Floats:
@@ -234,8 +241,9 @@ def _in_common(
     And the number of queries.
     """
     a, b = pair
-    documents = {"query": query, "document": np.arange(len(query))}
-    rows = pl.DataFrame({**documents, "one": -ranks[:, a], "other": -ranks[:, b]})
+    columns: dict[str, Any] = {"query": query, "document": np.arange(len(query))}
+    columns |= {"one": -ranks[:, a], "other": -ranks[:, b]}
+    rows = pl.DataFrame(columns)
     scores = pl.col("one", "other")
     rows = rows.with_columns(pl.when(scores.is_finite()).then(scores))
     rows = rows.filter(pl.any_horizontal(scores.is_not_null()))
@@ -244,12 +252,15 @@ def _in_common(
     of_rows = Setup(Roles(query=("query",), doc="document", score="one"))
     compared = call_of_verb(agreement, "other", overlap_at_k, rbo)
     values = compared.on(in_memory(rows, of_rows))
-    n_common = np.bincount(query[top[:, a] & top[:, b]])
-    n_either = np.bincount(query[top[:, a] | top[:, b]])
-    n_common = np.pad(n_common, (0, len(n_either) - len(n_common)))
+    top_a, top_b = top[:, a], top[:, b]
+    n_common = np.bincount(query[top_a & top_b])
+    n_either = np.bincount(query[top_a | top_b])
+    n_lacking = len(n_either) - len(n_common)
+    n_common = np.pad(n_common, (0, n_lacking))
     has_any = n_either > 0
     jaccard = n_common[has_any] / n_either[has_any]
-    sum_of_overlaps, sum_of_rbo = values[overlap_at_k.text].sum(), values[rbo.text].sum()
+    sum_of_overlaps = values[overlap_at_k.text].sum()
+    sum_of_rbo = values[rbo.text].sum()
     return float(sum_of_overlaps), float(jaccard.sum()), float(sum_of_rbo), values.height
 
 
@@ -362,7 +373,8 @@ class Oracle(Result[R_co]):
             "oracle: each query's best run, which only the labels tell; gain: the oracle less the "
             f"run; better: on how many queries. Interval: {intervals}."
         )
-        notes, named = (note, *left_out(self, rows, most)), ("metric", "run")
+        notes = (note, *left_out(self, rows, most))
+        named = "metric", "run"
         figures, cells = "mean oracle gain better", {"better": of_all}
         return [grid(self, rows, named, figures, notes, most, cells=cells)]
 
@@ -454,7 +466,8 @@ def oracle(
     with Progress("comparing runs", resampling.progress) as bar:
         figures = compared_values(found, every_query, pairs, estimation, bar)
     warn_of_t(figures, resampling)
-    figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
+    columns = [pl.col(other).alias(name) for name, other in TABLE.items()]
+    figures = figures.select(columns)
     settings = {**design.settings, "fusion": name_of_fusion, "runs": singles}
     return Oracle(table.give(figures), table.give(found.long()), settings)
 
@@ -507,9 +520,11 @@ def _of_fusion(
     of_fused = setup_of_fused(table.setup, runs)
     schema = pl.Schema({**table.rows.schema, SCORE: pl.Float64()})
     if table.parts is not None and needs_largest_label(of_fused, schema, calls):
-        labels = table.by_parts(replace(work, calls=[LARGEST]))[LARGEST.text]
+        of_labels = replace(work, calls=[LARGEST])
+        labels = table.by_parts(of_labels)[LARGEST.text]
         largest = max(labels.drop_nulls(), default=0)
         work = replace(work, largest_label=float(largest))
     queries = found.queries[found.query]
-    values = left_joined(queries, table.by_parts(work), found.query)
+    of_fusion = table.by_parts(work)
+    values = left_joined(queries, of_fusion, found.query)
     return numbers_in(values, calls)

@@ -87,7 +87,8 @@ class Reproduction(Result[R_co]):
             "is reproduced has a KTU and an effect ratio of 1, an RMSE and a delta of the relative "
             "improvement (RI) of 0."
         )
-        named, notes = ("metric", "run", "original"), (note, *left_out(self, rows, most))
+        named = "metric", "run", "original"
+        notes = (note, *left_out(self, rows, most))
         figures = "original_mean mean ktu rmse effect_ratio delta_relative_improvement p_value"
         return [grid(self, rows, named, figures, notes, most)]
 
@@ -184,7 +185,8 @@ def reproduces(
         if new == old or not {new, old} <= {*runs}:
             says = f": {new!r} and {old!r} are to be two of the runs, {', '.join(runs)}"
             raise InvalidOption(option(original=dict(original)), says)
-        pairs.append((runs.index(new), runs.index(old)))
+        of_new, of_old = runs.index(new), runs.index(old)
+        pairs.append((of_new, of_old))
     orders = orders_of(table, chosen, found, original, k, union)
     rows = []
     for i, call in enumerate(calls):
@@ -192,15 +194,18 @@ def reproduces(
             # The run, its original, the baseline and the baseline's original.
             of_four = values[[*pair, *pairs[0]], :, i]
             has_all = ~np.isnan(of_four).any(axis=0)
-            means, others = effects(of_four[:, has_all], is_baseline=pair == pairs[0])
+            is_baseline = pair == pairs[0]
+            means, others = effects(of_four[:, has_all], is_baseline=is_baseline)
             rows.append((call.text, new, old, *means, order.mean(), *others))
     per_query = []
     for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
         of_new, of_old = pair
         d = differences(values[of_old], values[of_new])
         of_queries = found.rows({"run": new, "original": old}, d)
-        per_query.append(of_queries.insert_column(len(found.query) + 2, order))
-    by_metric, by_query = table_in(rows, TABLE), pl.concat(per_query)
+        place = len(found.query) + 2
+        per_query.append(of_queries.insert_column(place, order))
+    by_metric = table_in(rows, TABLE)
+    by_query = pl.concat(per_query)
     return Reproduction(table.give(by_metric), table.give(by_query), {"runs": runs})
 
 
@@ -213,13 +218,16 @@ def effects(values: Floats, *, is_baseline: bool) -> tuple[Sequence[float], Sequ
         return [math.nan] * 2, [*[math.nan] * 4, 0]
     d = differences(values[1], values[0])
     means = values.mean(axis=1)
-    rmse = float(np.sqrt((d**2).mean()))
-    (p,), _ = stats.paired_test(d[:, None], np.ones(len(d)), "t", 1, 0)
+    mse = (d**2).mean()
+    weights = np.ones(len(d))
+    (p,), _ = stats.paired_test(d[:, None], weights, "t", 1, 0)
     effect_ratio = delta = math.nan
     if not is_baseline:
         gain, old_gain = means[:2] - means[2:]
         effect_ratio = float(quotient(gain, old_gain))
-        delta = float(quotient(old_gain, means[3]) - quotient(gain, means[2]))
+        improvement = quotient(gain, means[2])
+        delta = float(quotient(old_gain, means[3]) - improvement)
+    rmse = float(np.sqrt(mse))
     return means[:2], [rmse, effect_ratio, delta, p, len(d)]
 
 
@@ -246,7 +254,8 @@ def orders_of(
     for new_run, old_run in original.items():
         new = ranked.filter(pl.col(RUN) == new_run).drop(RUN)
         old = ranked.filter(pl.col(RUN) == old_run).drop(RUN)
-        of_queries = left_joined(found.queries[query], _taus(old, new, query, union), query)
+        by_query = _taus(old, new, query, union)
+        of_queries = left_joined(found.queries[query], by_query, query)
         taus.append(of_queries["ktu"])
     return taus
 
@@ -259,11 +268,15 @@ def _taus(old: pl.DataFrame, new: pl.DataFrame, query: Sequence[str], union: Uni
     if union == "sorted":
         order = [pl.col("#doc").cast(pl.String)]
     place = pl.int_range(pl.len()).over(query)
-    numbered = both.sort(order, nulls_last=True).with_columns(place.alias("#place"))
+    in_order = both.sort(order, nulls_last=True)
+    numbered = in_order.with_columns(place.alias("#place"))
     lists = []
     for rank in ("#rank", "#rank#new"):
         by_rank = pl.col("#place").sort_by(rank, nulls_last=True)
-        lists.append(by_rank.head(pl.col(rank).count()).alias(rank))
+        n_ranked = pl.col(rank).count()
+        lists.append(by_rank.head(n_ranked).alias(rank))
     of_query = numbered.group_by(query).agg(*lists)
-    tau = [kendall_union(*row) for row in of_query.select("#rank", "#rank#new").iter_rows()]
-    return of_query.select(*query, pl.Series("ktu", tau, pl.Float64).fill_nan(None))
+    rankings = of_query.select("#rank", "#rank#new").iter_rows()
+    tau = [kendall_union(*pair) for pair in rankings]
+    ktu = pl.Series("ktu", tau, pl.Float64)
+    return of_query.select(*query, ktu.fill_nan(None))

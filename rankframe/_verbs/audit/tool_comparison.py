@@ -140,8 +140,10 @@ takes the place of {}."""
 def in_words(name: str, value: object, shown: str) -> str:
     """The effect of a value of a policy or an option; `shown` is the value as text."""
     clauses = {**POLICIES_IN_WORDS, **IN_WORDS}.get(name, {})
-    known = value if value is None or isinstance(value, (str, bool)) else ...
-    clause = clauses.get(known, clauses.get(..., f"{name} is {{}}"))
+    is_listed = value is None or isinstance(value, (str, bool))
+    known = value if is_listed else ...
+    for_others = clauses.get(..., f"{name} is {{}}")
+    clause = clauses.get(known, for_others)
     return clause.format(shown)
 
 
@@ -191,7 +193,8 @@ class Conventions(Result[R_co]):
         values = [value for value, _ in by_value(rows)]
         if len(values) == 1:
             return [f"All tools here print the same {metric}"]
-        least, most = number(min(values), DIGITS), number(max(values), DIGITS)
+        least = number(min(values), DIGITS)
+        most = number(max(values), DIGITS)
         return [f"{len(values)} values of {metric}, from {least} to {most}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
@@ -200,7 +203,8 @@ class Conventions(Result[R_co]):
         body = []
         for value, tools in by_value(rows):
             (cell,) = numbers({"value": value}, "value", digits=DIGITS)
-            body.append((cell, Cell(reasons_of(tools)), Cell(tools_in(tools))))
+            reasons, names = reasons_of(tools), tools_in(tools)
+            body.append((cell, Cell(reasons), Cell(names)))
         unknown = tools_in([row for row in rows if row["value"] is None])
         notes = left_out(self, [], None)
         if unknown:
@@ -308,8 +312,8 @@ def conventions(
     if not any(seen.matches(row.value) for row in rows):
         rows += [row for row in numbers.single_choices() if seen.matches(row.value)]
     by_tool = _table(rows, [*_sentences(rows, seen)])
-    difference = (by_tool["value"] - float(seen.number)).alias("difference")
-    by_tool.insert_column(2, difference)
+    difference = by_tool["value"] - float(seen.number)
+    by_tool.insert_column(2, difference.alias("difference"))
     by_tool = by_tool.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
     return Conventions(table.give(by_tool), {"metric": call.text, "observed": seen.text})
 
@@ -415,7 +419,8 @@ class _Numbers:
         value = math.nan
         if other.value is not None:
             try:
-                value = other.value(_Values(self, replace(theirs, convention=None)))
+                values = _Values(self, replace(theirs, convention=None))
+                value = other.value(values)
             except RankframeError as error:
                 note = self._noted(error, note)
         known = None if math.isnan(value) else value
@@ -434,7 +439,8 @@ class _Numbers:
             choices.append(choice)
             if not _same(here, self._with_ours(setup, call, choice, ours)):
                 changing.append(choice)
-        is_ours = tool == OURS or _same(here, self._value_if_any(self.setup, self.call))
+        our_value = self._value_if_any(self.setup, self.call)
+        is_ours = tool == OURS or _same(here, our_value)
         if not changing and not is_ours:
             changing = choices  # several of them make the same difference
         return Row(tool, here, call.text, tuple(changing), note)
@@ -471,7 +477,8 @@ class _Numbers:
 
     def _tried(self) -> Iterator[Choice]:
         """Each word of a policy or an option, numbers that tools use, and labels as thresholds."""
-        metric, label = self.call.metric, self.setup.roles.label
+        metric = self.call.metric
+        label = self.setup.roles.label
         for tool in CONVENTIONS.values():
             of_metric = tool.metrics.get(metric.name, {})
             yield from starmap(Choice, (*tool.policies.items(), *of_metric.items()))
@@ -480,7 +487,9 @@ class _Numbers:
             if len(labels) <= MOST_THRESHOLDS:
                 yield from [Choice("relevant", x) for x in labels if x > 0]
         for name, policy in declared(Policies).items():
-            words = [*policy.words, *([True, False] if bool in policy.kinds else [])]
+            words: list[object] = [*policy.words]
+            if bool in policy.kinds:
+                words += [True, False]
             yield from [Choice(name, word) for word in words]
         for name, kind in metric.kinds.items():
             if kind:
@@ -522,12 +531,14 @@ class _Values:
         The options may be some that no text holds.
         """
         (call,) = _named(text)
-        arguments = {**call.arguments, "k": self.call.arguments.get("k"), **options}
+        k = self.call.arguments.get("k")
+        arguments = {**call.arguments, "k": k, **options}
         call = call_of(call.metric, (), arguments, call.relevant)
         if items is None:
             value = self.numbers.value(self.setup, call)
         else:
-            value = of_table(self.numbers.table, self.setup.on(items=items), call, "drop")
+            setup = self.setup.on(items=items)
+            value = of_table(self.numbers.table, setup, call, "drop")
         return math.nan if value is None else value
 
 
@@ -535,7 +546,8 @@ def mean_of(table: pl.DataFrame, setup: Setup, call: Call) -> float | None:
     """The mean of a metric over the queries that count."""
     mean = Mean.of(call).unweighted(pl.col(call.text))
     by_query = measure(table, setup, call)
-    value: float | None = by_query.lazy().select(mean).collect().item()
+    over_queries = by_query.lazy().select(mean).collect()
+    value: float | None = over_queries.item()
     return value
 
 
@@ -544,7 +556,8 @@ def of_table(
 ) -> float | None:
     """The value of a metric of the whole table."""
     of_call = call_of_verb(catalog, call, ci=None, unknown_items=unknown)
-    value: float | None = of_call.on(in_memory(table, setup))["value"].item()
+    values = of_call.on(in_memory(table, setup))
+    value: float | None = values["value"].item()
     return value
 
 
@@ -578,7 +591,8 @@ def _choices(
 ) -> Iterator[tuple[Choice, object]]:
     """Each choice in which a setup and a call differ from ours, with our value in its place."""
     for name in declared(Policies):
-        chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
+        chosen = getattr(setup.policies, name)
+        our_choice = getattr(ours.policies, name)
         if chosen != our_choice:
             yield Choice(name, chosen), our_choice
     options, our_options = dict(call.options), dict(our_call.options)

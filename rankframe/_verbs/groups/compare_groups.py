@@ -310,7 +310,8 @@ class Groups:
     def of(cls, per_query: pl.DataFrame, by: Sequence[str], summary: Summary) -> Groups:
         """The groups in the values of all queries."""
         key = keys(by)
-        groups = per_query.select(key).unique(maintain_order=True).sort(key, nulls_last=True)
+        groups = per_query.select(key).unique(maintain_order=True)
+        groups = groups.sort(key, nulls_last=True)
         if groups.height < 2:
             says = "name the column, or columns, that tell groups apart, as "
             raise InvalidData("all queries are in one group; ", says, option(by="age"))
@@ -324,7 +325,8 @@ class Groups:
     def names(self) -> list[str]:
         """The groups as text."""
         texts = [pl.col(name).cast(pl.String).fill_null("null") for name in self.columns.columns]
-        return self.columns.select(pl.concat_str(texts, separator=", ")).to_series().to_list()
+        names = self.columns.select(pl.concat_str(texts, separator=", "))
+        return names.to_series().to_list()
 
     @property
     def numbers(self) -> Floats:
@@ -361,8 +363,10 @@ class Groups:
         """The figures of two groups, from the baseline's mean to p, metric by metric."""
         how, calls = self.resampling, self.calls
         contrast, names = contrasted(a, b, test, how.ci, how.resamples, how.seed)
-        center_a, center_b = means(a.values, a.weights), means(b.values, b.weights)
-        mean_a, mean_b = unscaled(center_a, calls).tolist(), unscaled(center_b, calls).tolist()
+        center_a = means(a.values, a.weights)
+        center_b = means(b.values, b.weights)
+        mean_a = unscaled(center_a, calls).tolist()
+        mean_b = unscaled(center_b, calls).tolist()
         of_columns = np.transpose([*vars(contrast).values()]).tolist()
         for i, (low, high, ratio_low, ratio_high, p) in enumerate(of_columns):
             if Mean.of(calls[i]).is_geometric:
@@ -417,7 +421,8 @@ def warn_of_few(table: pl.DataFrame, calls: Sequence[Call]) -> None:
 
 def refuse_clusters_of_several_groups(rows: pl.DataFrame, cluster: str) -> None:
     """Refuse a cluster whose queries are in several groups."""
-    clusters = rows.group_by(CLUSTER, maintain_order=True).agg(pl.col("#group").n_unique())
+    by_cluster = rows.group_by(CLUSTER, maintain_order=True)
+    clusters = by_cluster.agg(pl.col("#group").n_unique())
     several = clusters.filter(pl.col("#group") > 1)
     if several.height:
         says = f"{several.height} values of {cluster!r} have queries in several groups"
@@ -447,6 +452,7 @@ def _samples(rows: pl.DataFrame, summary: Summary) -> list[Sample]:
 
 def _numbers(sample: Sample) -> Floats:
     """How many units count for each metric: those with a value and a weight."""
-    counts = ~np.isnan(sample.values) & (by_column(sample.weights) > 0)
+    has_weight = by_column(sample.weights) > 0
+    counts = ~np.isnan(sample.values) & has_weight
     n: Floats = counts.sum(axis=0)
     return n

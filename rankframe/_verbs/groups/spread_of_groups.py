@@ -71,7 +71,8 @@ class Spread:
         for i, call in enumerate(self.calls):
             of_call = group_means[:, i]
             best_and_worst = _best_and_worst(of_call, names, descending=not call.higher_is_better)
-            n_groups, n_queries = int((~np.isnan(of_call)).sum()), int(numbers[:, i].sum())
+            n_groups = int((~np.isnan(of_call)).sum())
+            n_queries = int(numbers[:, i].sum())
             for gap, of_gap in zip(FIGURES, figures[:, i].tolist(), strict=True):
                 *estimate, p_value = of_gap
                 kind = None if math.isnan(estimate[1]) else kinds[i]
@@ -107,7 +108,8 @@ class Spread:
             size = value.copy()
             size[RATIO] = -_log(value[RATIO])
             p, wide = self._compared(size, spreads)
-            low, high = np.maximum(value - wide, 0.0), value + wide
+            low = np.maximum(value - wide, 0.0)
+            high = value + wide
             factor = np.exp(wide[RATIO])
             low[RATIO] = value[RATIO] / factor
             above_zero = np.maximum(value[RATIO], LEAST)
@@ -129,7 +131,8 @@ class Spread:
         if nth < 1:
             return p, np.full(size.shape, np.nan)
         place = total - 1 - nth
-        return p, np.partition(spreads, place, axis=1)[:, place]
+        wide = np.partition(spreads, place, axis=1)[:, place]
+        return p, wide
 
     def _drawn(self, progress: Progress) -> tuple[Floats, Floats, list[str | None]]:
         """Means that groups might have had, for the lower and the upper end, and the kinds.
@@ -159,7 +162,8 @@ class Spread:
     ) -> tuple[str | None, Floats, Floats]:
         """The kind of a group's interval of a metric, and the means of its draws for both ends."""
         values = sample.values[:, [i]]
-        weights = np.broadcast_to(by_column(sample.weights), sample.values.shape)[:, i]
+        every_weight = np.broadcast_to(by_column(sample.weights), sample.values.shape)
+        weights = every_weight[:, i]
         within = self.within
         (kind,) = stats.automatic(values, weights, within.declared[[i]])
         # A group without values has any kind; one of which none holds has none.
@@ -175,7 +179,8 @@ def _kind_of(kinds: Sequence[str | None]) -> str | None:
     """The kind of a metric's interval, whose groups have these."""
     if None in kinds:
         return None
-    return next((kind for kind in ("t", "bounded") if kind in kinds), "percentile")
+    several = [kind for kind in ("t", "bounded") if kind in kinds]
+    return several[0] if several else "percentile"
 
 
 def means_of_groups(samples: Sequence[Sample], calls: Sequence[Call]) -> Floats:
@@ -191,7 +196,9 @@ def _best_and_worst(
     if len(there) == 0:
         return None, None, None, None
     order = there[np.argsort(group_means[there], kind="stable")]
-    worst, best = (order[-1], order[0]) if descending else (order[0], order[-1])
+    worst, best = order[0], order[-1]
+    if descending:
+        worst, best = best, worst
     return names[best], names[worst], float(group_means[best]), float(group_means[worst])
 
 
@@ -200,7 +207,8 @@ def figures_of(means: Floats) -> Floats:
     n = (~np.isnan(means)).sum(axis=0)
     difference, deviation, mean_difference = spreads_of(means)
     with np.errstate(invalid="ignore", divide="ignore"):
-        most, least = np.fmax.reduce(means, axis=0), np.fmin.reduce(means, axis=0)
+        most = np.fmax.reduce(means, axis=0)
+        least = np.fmin.reduce(means, axis=0)
         ratio = np.where(most > 0, least / most, np.nan)
         center = np.nansum(means, axis=0) / n
         relative = deviation / np.abs(center)
@@ -212,7 +220,8 @@ def spreads_of(x: Floats) -> Floats:
     """Range, standard deviation and mean difference along the first axis; NaN does not count."""
     x = np.sort(x, axis=0)  # NaN last
     n = (~np.isnan(x)).sum(axis=0)
-    place = np.arange(1, len(x) + 1).reshape(-1, *[1] * (x.ndim - 1))
+    ones = [1] * (x.ndim - 1)
+    place = np.arange(1, len(x) + 1).reshape(-1, *ones)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(x, axis=0) / n
         variance = np.nansum((x - mean) ** 2, axis=0) / n

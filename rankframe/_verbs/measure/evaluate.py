@@ -166,8 +166,10 @@ def with_metrics(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     [0.5, 0.5]
     """
     rows, setup = table.rows, table.setup
-    values = call_of_verb(evaluate, *metrics).on(in_memory(rows, setup, table.whole))
-    return collect(_joined(rows.lazy(), values.lazy(), setup), rows, setup)
+    every_row = in_memory(rows, setup, table.whole)
+    values = call_of_verb(evaluate, *metrics).on(every_row)
+    with_values = _joined(rows.lazy(), values.lazy(), setup)
+    return collect(with_values, rows, setup)
 
 
 @verb(gives="row", labels=False)
@@ -462,7 +464,8 @@ def _agreement(
             is_judged = frame[setup.roles.label].is_not_null()
             valued = order.queries_with(is_judged.to_numpy())
         reading_labels = pl.col(call.text for call in calls if call.labels)
-        values = values.with_columns(pl.when(valued).then(reading_labels.fill_null(0.0)))
+        known = pl.when(valued).then(reading_labels.fill_null(0.0))
+        values = values.with_columns(known)
     return queries.hstack(values)
 
 
@@ -472,6 +475,7 @@ def _of_pair(rows: pl.LazyFrame) -> pl.LazyFrame:
     other_retrieved = pl.col("#other").is_not_null()
     both = retrieved & other_retrieved
     has = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
-    all_scores = pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score")
+    own_score = pl.col("#score").alias("#own score")
+    other_score = pl.col("#other").alias("#other score")
     valid = [pl.when(there).then(name) for name, there in has.items()]
-    return rows.with_columns(all_scores).with_columns(valid)
+    return rows.with_columns(own_score, other_score).with_columns(valid)

@@ -190,7 +190,8 @@ class Findings(Result[R_co]):
             severity = Cell(row["severity"], best=row["severity"] == "error")
             counts = numbers(row, "findings", "rows", digits=0)
             places = named(row, "where", "advice")
-            rows.append((severity, Cell(row["problem"]), *counts, *places))
+            problem = Cell(row["problem"])
+            rows.append((severity, problem, *counts, *places))
         notes = left_out(self, [], None) if rows else ["Nothing found."]
         return [Grid(KINDS[:2], KINDS[2:4], rows, notes, KINDS[4:])]
 

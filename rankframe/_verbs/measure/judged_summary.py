@@ -58,10 +58,12 @@ class JudgedSummary(Summary):
             raise InvalidOption(option(weights=self.weights), says, option(weights="num_ret"))
         model_labels = str(self.model_labels)
         rows = by_people(frame, setup, model_labels, self.calls)
-        by_model = measure(rows, setup.changed(label=model_labels), *self.calls)
+        of_labels = setup.changed(label=model_labels)
+        by_model = measure(rows, of_labels, *self.calls)
         of_model = [by_model[call.text].alias(OF_MODEL + call.text) for call in self.calls]
         queries = rows.group_by(setup.roles.query, maintain_order=True)
-        people = queries.agg(pl.col(PEOPLE).first())[PEOPLE]
+        of_first_rows = queries.agg(pl.col(PEOPLE).first())
+        people = of_first_rows[PEOPLE]
         return super()._of_run(rows, run, setup).hstack([people, *of_model])
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
@@ -107,17 +109,20 @@ class JudgedSummary(Summary):
         named = zip(self.slices.values(), where, strict=True)
         slice_in_words = "".join(f" of {name} {x}" for name, x in named)
         control.refuse_unfit(call.text, slice_in_words, values, other, weights)
-        sample = Sample(values, weights, limits(values, [call]), known=Known(other, judged))
+        within = limits(values, [call])
+        sample = Sample(values, weights, within, known=Known(other, judged))
         estimate = ESTIMATOR(sample, self.resampling.ci)
         (std,) = stats.spreads(values[judged], weights[judged])
         figures: dict[str, Any] = {"n_queries": len(known), "std": std, "total": None}
         figures["interval"] = ESTIMATOR.name
         for name, dtype in ESTIMATOR.columns.items():
-            figures[name] = pl.Series(estimate.more[name]).cast(dtype).item()
+            figure = pl.Series(estimate.more[name])
+            figures[name] = figure.cast(dtype).item()
         low, high = call.bounds
         least = -math.inf if low is None else low
         greatest = math.inf if high is None else high
         ends = {"mean": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high}
         for name, end in ends.items():
-            figures[name] = float(np.clip(end, least, greatest).item())
+            within_bounds = np.clip(end, least, greatest)
+            figures[name] = float(within_bounds.item())
         return [figures[name] for name in [*self.figures][1:]]

@@ -193,7 +193,8 @@ class PairedValues:
         """The sample of values of some queries; its units are the queries, or their clusters."""
         if limits is None:
             unknown = np.full(values.shape[1], np.nan)
-            limits = Limits(unknown, unknown, np.zeros(len(unknown), dtype=bool))
+            declared = np.zeros(len(unknown), dtype=bool)
+            limits = Limits(unknown, unknown, declared)
         weights = self.queries["#weight"].to_numpy()[rows]
         sample = Sample(values, weights, limits)
         if CLUSTER not in self.queries:
@@ -290,7 +291,8 @@ def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFra
     run = [pl.col(name).cast(pl.String).alias(RUN) for name in runs.key]
     rows = part.rows.select(*query, *run, part.places.alias(PLACE))
     key = [*query, RUN] if run else [*query]
-    first_places = rows.group_by(key).agg(pl.col(PLACE).min())
+    first_place = pl.col(PLACE).min()
+    first_places = rows.group_by(key).agg(first_place)
     return left_joined(found, first_places, key)
 
 
@@ -339,15 +341,18 @@ def paired_values(
         queries = queries.with_columns(_weight_by(weighing[0], of_runs, runs, queries[query]))
     queries = queries.with_columns(lifted(pl.col("#weight"), pl.col("#weight").max()))
     if clicks:
+        weight = pl.col("#weight")
         n_clicks = _same_clicks(clicks[0], of_runs, runs, queries[query])
-        queries = queries.with_columns(pl.col("#weight") * n_clicks)
+        queries = queries.with_columns(weight * n_clicks)
     no_values = [pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs]
-    array, there = _in_arrays(of_runs.with_columns(no_values), runs, calls, queries[query])
+    of_runs = of_runs.with_columns(no_values)
+    array, there = _in_arrays(of_runs, runs, calls, queries[query])
     if not there.all():
         refuse_missing(queries[query], runs, there, design, calls)
     if design.missing == "drop":
         in_all = np.flatnonzero(there.all(axis=0))
-        queries, array = queries[in_all.tolist()], array[:, in_all]
+        queries = queries[in_all.tolist()]
+        array = array[:, in_all]
     else:
         array[~there] = 0.0
     sizes = RunSizes.of(of_runs, setup, design.runs, single) if size else None
@@ -511,7 +516,8 @@ class ValuesOfPairs:
             # Further roles have no column here.
             known = Roles(roles.query, roles.doc, f"#{second}", roles.label)
             of_pair = in_memory(rows, Setup(known, of_second.policies))
-            measured = call_of_verb(agreement, f"#{first}", *self.calls).on(of_pair)
+            measures = call_of_verb(agreement, f"#{first}", *self.calls)
+            measured = measures.on(of_pair)
             numbers = [pl.lit(first).alias("#first"), pl.lit(second).alias("#second")]
             by_pair.append(measured.with_columns(numbers))
         return pl.concat(by_pair)
@@ -541,7 +547,8 @@ def _of_pairs(
     if not measures:
         return {}
     pairs = design.pairs(runs)
-    of_pairs = table.by_parts(ValuesOfPairs(design.runs, runs, pairs, measures))
+    work = ValuesOfPairs(design.runs, runs, pairs, measures)
+    of_pairs = table.by_parts(work)
     no_value = pl.lit(None, pl.Float64)
     others = [no_value.alias(call.text) for call in calls if not call.of_pairs]
     values = {}
@@ -665,7 +672,8 @@ def rows_of_queries(
     rows, setups = table.rows, runs.apart(table.setup, ())[0].values()
     needing = [setup for setup in setups if needs_largest_label(setup, rows.schema, calls)]
     labels = {setup.roles.score: largest_label(rows, setup, calls) for setup in needing}
-    return replace(table, rows=rows_with_keys(rows, queries), whole=Whole(labels))
+    rows = rows_with_keys(rows, queries)
+    return replace(table, rows=rows, whole=Whole(labels))
 
 
 def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:

@@ -249,7 +249,8 @@ class Summary:
                 values = values.drop(call.text)
             slices = slices.drop("#weight")
         if self.runs.scores:
-            values = values.with_columns(pl.lit(run).alias(RUN))
+            name = pl.lit(run).alias(RUN)
+            values = values.with_columns(name)
         if self.by or column is not None or self.cluster is not None:
             joined = values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left")
             values = collect(joined, frame, setup)
@@ -296,7 +297,8 @@ class Summary:
         table = averages(per_query, self.resampled, self.calls, slices, resampling)
         table = self._with_clicks(table, per_query, slices)
         if resampling.ci is not None:
-            warn_of_t(table.filter(pl.col(UNITS) < FEW), resampling)
+            of_few = table.filter(pl.col(UNITS) < FEW)
+            warn_of_t(of_few, resampling)
         return self._named(table)
 
     def _named(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -313,13 +315,15 @@ class Summary:
         n, total, squares = (pl.col(name).sum() for name in OF_CLICKS)
         effective_size = (total**2 / squares).fill_nan(0.0)
         figures = {"n_clicks": n, "effective_sample_size": effective_size}
-        return with_figures(table.lazy(), rows.lazy(), key, figures).collect()
+        with_clicks = with_figures(table.lazy(), rows.lazy(), key, figures)
+        return with_clicks.collect()
 
     def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
         slices, calls = [*self.slices], self.calls
         rows = per_query.lazy()
         sums_of_calls = [sums_of(call) for call in calls]
-        sums = by_metric(added(rows, calls, slices), sums_of_calls, calls, slices)
+        sums_of_slices = added(rows, calls, slices)
+        sums = by_metric(sums_of_slices, sums_of_calls, calls, slices)
         draws = self._draws(per_query).lazy()
         key = [*slices, "metric"]
         part = draws.join(sums, on=key, nulls_equal=True, maintain_order="left")
@@ -368,8 +372,8 @@ class Summary:
         """The means of a summary, in a column per metric instead of a row."""
         means = {}
         for call in self.calls:
-            figure = pl.col(Mean.of(call).figure)
-            means[call.text] = figure.filter(metric=call.text).first()
+            figure, text = pl.col(Mean.of(call).figure), call.text
+            means[text] = figure.filter(metric=text).first()
         by = [*self.slices.values()]
         if not by:
             return summed.select(**means)
@@ -383,9 +387,11 @@ class Summary:
         by_key = parts.partition_by(key, maintain_order=True)
         intervals = []
         for row, of_key in zip(sums.to_dicts(), by_key, strict=True):
-            intervals.append(self._interval(calls[row["metric"]], row, of_key))
+            call = calls[row["metric"]]
+            intervals.append(self._interval(call, row, of_key))
         columns = {name: FIGURES[name] for name in OF_INTERVALS}
-        table = sums.with_columns(pl.DataFrame(intervals, columns, orient="row"))
+        of_intervals = pl.DataFrame(intervals, columns, orient="row")
+        table = sums.with_columns(of_intervals)
         names = {name: pl.col(name) for name in SUMS}
         figures = []
         for text, call in calls.items():
@@ -408,7 +414,7 @@ class Summary:
         totals = np.sum(parts["sums"].to_list(), axis=0)
         means = means_of_draws(weights, totals, sums["least"], sums["greatest"])
         values = unscaled(means[:, None], [call])[:, 0]
-        low, high = np.quantile(values, [(1 - ci) / 2, (1 + ci) / 2])
+        low, high = np.quantile(values, self.resampling.ends)
         return float(low), float(high), "poisson"
 
     def _of_values(
@@ -510,7 +516,8 @@ def mean(
     """
     summary = means_of(table.setup, None, *metrics, weights=weights, **options)
     refuse_names([call.text for call in summary.calls], summary.by, "by")
-    return summary.in_columns(summary.summed(table.by_parts(summary.of_part)))
+    per_query = table.by_parts(summary.of_part)
+    return summary.in_columns(summary.summed(per_query))
 
 
 def averages(
@@ -527,11 +534,13 @@ def averages(
     """
     figures = [Mean.of(call).value(sums_of(call)) for call in calls]
     sums = added(per_query.lazy(), calls, slices)
-    table = by_metric(sums, figures, calls, slices).collect(engine="in-memory")
+    by_call = by_metric(sums, figures, calls, slices)
+    table = by_call.collect(engine="in-memory")
     if resampling is None or resampling.ci is None:
         return table
     parts = [*in_slices(per_query, slices).values()]
-    return table.with_columns(intervals_of(per_query, parts, resampled, calls, resampling))
+    intervals = intervals_of(per_query, parts, resampled, calls, resampling)
+    return table.with_columns(intervals)
 
 
 def with_figures(
