@@ -122,8 +122,9 @@ class Parts(Sliced):
     def lists(self, frame: pl.DataFrame) -> tuple[ItemMetrics, pl.DataFrame]:
         """The metrics of a table, and its users' lists; a metric that lacks a table is refused."""
         metrics = self.metrics_of(frame.schema)
-        lists = lists_of(frame, self.setup, self.by, metrics.columns)
-        return metrics, metrics.known.catalog.within(lists)
+        columns, catalog = metrics.columns, metrics.known.catalog
+        lists = lists_of(frame, self.setup, self.by, columns)
+        return metrics, catalog.within(lists)
 
     def recounts(
         self, metrics: ItemMetrics, lists: pl.DataFrame
@@ -153,9 +154,9 @@ class Parts(Sliced):
         """The metrics of the table, from the sums of its parts."""
         metrics = self._metrics_of(parts)
         sums = added(parts)
-        by_slice = in_slices(sums, self.key) if sums.height else {}
+        slices = in_slices(sums, self.key) if sums.height else {}
         rows: list[tuple[object, ...]] = []
-        for where, part in by_slice.items():
+        for where, part in slices.items():
             values, n_users = self._values(metrics, part)
             for call, value in zip(self.metrics, values, strict=True):
                 key = (*where, call.text)
@@ -185,7 +186,8 @@ class Parts(Sliced):
     def metrics_of(self, schema: pl.Schema) -> ItemMetrics:
         """The metrics, with the catalog and the past of a table."""
         known = catalog_and_past(self.setup, schema, self.unknown_items)
-        return ItemMetrics(self.metrics, known, self.setup.policies.relevant)
+        relevant = self.setup.policies.relevant
+        return ItemMetrics(self.metrics, known, relevant)
 
     def _metrics_of(self, parts: pl.DataFrame) -> ItemMetrics:
         """The metrics, with the catalog and the past, which were checked with each part."""
@@ -212,7 +214,8 @@ def sums_of(recount: Recount) -> pl.DataFrame:
     items = table.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
     value = pl.col(VALUE).cast(pl.Float64)
     numbers = {**recount.numbers(once), USERS: float(recount.n)}
-    over_users = pl.DataFrame({SUM: list(numbers), VALUE: list(numbers.values())})
+    columns = {SUM: [*numbers], VALUE: [*numbers.values()]}
+    over_users = pl.DataFrame(columns)
     items = items.with_columns(value).filter(value != 0)
     return pl.concat([items, over_users], how="diagonal")
 
@@ -287,7 +290,8 @@ class ShortLists:
         place_in_list = pl.int_range(pl.len()).over(query)
         last, rank = deepest(metrics.depths), pl.col(RANK)
         is_read = rank.is_not_null() if last is None else rank <= last
-        return lists.filter(is_read.fill_null(False) | (place_in_list == 0))
+        is_first = place_in_list == 0
+        return lists.filter(is_read.fill_null(False) | is_first)
 
 
 PLACE_OF_ROW = "#place of row"
@@ -464,7 +468,8 @@ class CatalogComparison(Result[R_co]):
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
-        rows, settings = records(self.table), self.settings
+        rows = records(self.table)
+        settings = self.settings
         test = f"p by {test_of(rows, settings)}, over {queries_of(rows)}."
         notes = (f"{test} Difference: value less baseline value.", *left_out(self, rows, most))
         corrected = correction_of(settings, len(rows)) is not None
@@ -560,7 +565,8 @@ def compare(
     every_row = [*chain.from_iterable(by_metric)]
     compared = table_of(every_row, by, lists.schema, COMPARED)
     settings = {"metrics": [call.text for call in calls], "test": significance.test}
-    return CatalogComparison(table.give(significance.adjusted(compared)), settings)
+    adjusted = significance.adjusted(compared)
+    return CatalogComparison(table.give(adjusted), settings)
 
 
 @dataclass(frozen=True)
@@ -592,15 +598,16 @@ class RunsInSlices:
         # A user to whom a run shows nothing has an empty list there.
         users = users_of(lists, self.query)
         n_users = users.height
+        bar = self.progress
         each_run = [self._recount(lists, users, name) for name in runs]
         values = np.array([recount.plain() for recount in each_run])
-        drawn = [resamples_of(recount, resampling, self.progress) for recount in each_run]
+        drawn = [resamples_of(recount, resampling, bar) for recount in each_run]
         for a, b in self.pairs:
             difference = values[b] - values[a]
             of_draws = drawn[b] - drawn[a]
             low, high = about(difference, of_draws, resampling.ci or 0.0, None)
             of_pair = self._recount(lists, users, runs[a], runs[b])
-            p = _p_values(of_pair, difference, n_users, resampling, self.progress)
+            p = _p_values(of_pair, difference, n_users, resampling, bar)
             for i, call in enumerate(metrics.calls):
                 of_runs = call.text, runs[a], runs[b], values[a, i], values[b, i]
                 tested = p[i], difference[i], low[i], high[i], p[i]

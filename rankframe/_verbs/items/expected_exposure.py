@@ -147,7 +147,8 @@ def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None)
     entries = entries_of(frame, setup, runs, known, depth=policies.depth, absent=False)
     if policies.unjudged != "drop":
         return entries
-    judged = entries.documents.select(_judged(setup)).to_series()
+    documents = entries.documents
+    judged = documents.select(_judged(setup)).to_series()
     is_judged = pl.lit(judged).gather("#document")
     rows = entries.rows.filter(is_judged)
     place = pl.col("#rank").rank("ordinal").over("#list")
@@ -165,7 +166,8 @@ def _figures(
 ) -> pl.DataFrame:
     """A row per query, in the order of the documents."""
     label = pl.col(setup.roles.label).cast(pl.Float64)
-    judged, counts = _judged(setup), pl.lit(True)
+    judged = _judged(setup)
+    counts = pl.lit(True)
     if setup.policies.unjudged == "drop":
         counts &= judged
     if setup.policies.unretrieved == "drop":

@@ -133,8 +133,9 @@ class Recount:
         # One number sorts faster than two columns.
         place = pl.col(PLACE).cast(pl.UInt64)
         by_item = place * self.n + pl.col(USER)
-        shown = shown.join(self.items, on=ITEM).sort(by_item)
-        had = had.join(self.items, on=ITEM).sort(by_item)
+        items = self.items
+        shown = shown.join(items, on=ITEM).sort(by_item)
+        had = had.join(items, on=ITEM).sort(by_item)
         self.rows: dict[Depth, CountedRows] = {}
         frames: dict[Depth, pl.DataFrame] = {}
         for depth in depths:
@@ -196,14 +197,16 @@ class Recount:
 
     def _by_item(self, depth: Depth, x: Floats) -> Floats:
         """The sums of the rows of a depth, item by item."""
-        rows, sums = self.rows[depth], np.zeros(self.items.height)
+        rows = self.rows[depth]
+        sums = np.zeros(self.items.height)
         if len(rows.starts):
             sums[rows.items] = np.add.reduceat(x, rows.starts)
         return sums
 
     def plain(self) -> list[float]:
         """The values of the metrics, each user counting once."""
-        return self.values(np.ones(self.n), check=True)
+        once = np.ones(self.n)
+        return self.values(once, check=True)
 
     def values(self, weights: Floats, *, check: bool = False) -> list[float]:
         """The values of the metrics, NaN if undefined."""
@@ -286,7 +289,8 @@ def resamples_of(recount: Recount, resampling: Resampling, progress: Progress) -
     """The values of each resample of the users, a row per resample; none of a single user."""
     if recount.n < 2:
         return np.empty((0, len(recount.metrics.calls)))
-    drawn = each(counts, resampling.resamples, resampling.seed, recount.n, progress)
+    resamples, seed = resampling.resamples, resampling.seed
+    drawn = each(counts, resamples, seed, recount.n, progress)
     return np.array([recount.values(weights) for weights in drawn])
 
 

@@ -4,7 +4,7 @@ and its score.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,17 +61,20 @@ def entries_of(
     rank and score.
     """
     runs.require(frame, setup)
-    of_query, n_runs = runs.queries(setup), len(names)
+    of_query = runs.queries(setup)
+    n_runs = len(names)
     if runs.column is None:
         documents, number = frame, np.arange(frame.height, dtype=np.int64)
         rows = _of_columns(frame, of_query, runs)
     else:
         documents, number, rows = _of_names(frame, of_query, runs, names)
     roles = of_query.roles
-    query = numbered(documents.select(roles.query)).number.astype(np.int64)
+    keys = documents.select(roles.query)
+    query = numbered(keys).number.astype(np.int64)
     document = number[_whole(rows["#row of table"])]
-    ranking = query[document] * n_runs + _whole(rows["#run"])
-    rows = rows.with_columns(_numbers("#document", document), _numbers("#list", ranking))
+    run = _whole(rows["#run"])
+    of_rows = {"#document": document, "#list": query[document] * n_runs + run}
+    rows = rows.with_columns(_whole_numbers(of_rows))
     rows = _ranked(rows, setup, depth)
     if absent:
         rows = _with_absent(rows, query, n_runs)
@@ -93,7 +96,8 @@ class NamesInPart:
         name = pl.col(*self.runs.key).cast(pl.String)
         place = pl.lit(0 if part.places is None else part.places)
         rows = part.rows.select(name.alias(RUN), place.alias("#place"))
-        return rows.group_by(RUN, maintain_order=True).agg(pl.col("#place").min())
+        first_place = pl.col("#place").min()
+        return rows.group_by(RUN, maintain_order=True).agg(first_place)
 
 
 def names_of_runs(table: Table[Any], runs: Runs) -> list[str]:
@@ -102,7 +106,8 @@ def names_of_runs(table: Table[Any], runs: Runs) -> list[str]:
         runs.require(table.rows, table.setup)
         return list(runs.scores)
     names = table.by_parts(NamesInPart(runs))
-    names = names.sort("#place" if table.ordered else RUN, maintain_order=True)
+    order = "#place" if table.ordered else RUN
+    names = names.sort(order, maintain_order=True)
     return names[RUN].unique(maintain_order=True).to_list()
 
 
@@ -112,7 +117,8 @@ def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setu
     Unless ties are expected, the score is -rank, since the tie rule may use the order of the
     caller's rows.
     """
-    score = pl.col("#score") if setup.policies.tie_rule.averages else -pl.col("#rank")
+    averages = setup.policies.tie_rule.averages
+    score = pl.col("#score") if averages else -pl.col("#rank")
     in_run = entries.rows.filter(pl.col("#run") == run)
     rows = in_run.select("#document", score.alias("#score")).collect()
     number = pl.col("#document").cast(pl.Int64)
@@ -122,8 +128,8 @@ def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setu
     return table.drop("#document"), of_score
 
 
-def _numbers(name: str, values: Integers) -> pl.Series:
-    return pl.Series(name, values, dtype=pl.Int64)
+def _whole_numbers(columns: Mapping[str, Integers]) -> list[pl.Series]:
+    return [pl.Series(name, values, dtype=pl.Int64) for name, values in columns.items()]
 
 
 def _whole(values: pl.Series) -> Integers:
@@ -138,7 +144,8 @@ def _of_columns(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
         of_score = setup.changed(score=score)
         table = Columns.of(of_score, frame.schema, label=False)
         refuse_faults(frame, of_score, table, label=False, documents=i == 0)
-        tables.append(_columns(frame, table, pl.lit(i, pl.Int64)))
+        run = pl.lit(i, pl.Int64)
+        tables.append(_columns(frame, table, run))
     return pl.concat(tables, how="vertical_relaxed")
 
 
@@ -156,11 +163,13 @@ def _of_names(
     table = Columns.of(of_names, frame.schema, label=False)
     run = pl.lit(0, pl.Int64)
     if names:
-        name = pl.col(column).cast(pl.String).cast(pl.Enum(names))
-        run = name.to_physical().cast(pl.Int64)
+        name = pl.col(column).cast(pl.String)
+        number = name.cast(pl.Enum(names)).to_physical()
+        run = number.cast(pl.Int64)
     ids = numbered(frame.select(*query, doc))
     document = pl.Series(ids.number, dtype=pl.Int64)
-    numbers = frame.select(document * (len(names) + 1) + run.fill_null(len(names)))
+    n_runs = len(names)
+    numbers = frame.select(document * (n_runs + 1) + run.fill_null(n_runs))
     repeats = numbers.to_series().n_unique() < frame.height
     refuse_faults(frame, of_names, table, label=False, documents=repeats)
     documents = frame[pl.Series(ids.first)]
@@ -181,15 +190,17 @@ def _labels(
     if label.equals(first[pl.Series(number)]):
         return first
     rows = pl.DataFrame({"document": number, "label": label})
-    ends = pl.col("label").max(), pl.col("label").min().alias("least")
-    of_each = rows.group_by("document", maintain_order=True).agg(*ends)
+    greatest, least = pl.col("label").max(), pl.col("label").min()
+    by_document = rows.group_by("document", maintain_order=True)
+    of_each = by_document.agg(greatest, least.alias("least"))
     unlike = of_each.filter(pl.col("label") != pl.col("least"))
     if unlike.height:
-        document, greatest, least = unlike.row(0)
-        row = frame.filter(pl.Series(number) == document).row(0, named=True)
+        document, largest, smallest = unlike.row(0)
+        of_document = frame.filter(pl.Series(number) == document)
+        row = of_document.row(0, named=True)
         query = ", ".join(f"{name} {row[name]!r}" for name in setup.roles.query)
         says = f"document {row[str(setup.roles.doc_name)]!r} of {query} has the labels"
-        both = f"{least!r} and {greatest!r} in different runs"
+        both = f"{smallest!r} and {largest!r} in different runs"
         raise InvalidData(f"{says} {both}; give it one label")
     return of_each["label"].alias(label.name)
 
@@ -197,7 +208,8 @@ def _labels(
 def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
     """The columns that ranking reads, and the row's number, of documents with a score."""
     roles, policies = table.setup.roles, table.setup.policies
-    dtype, score = frame.schema[roles.score], pl.col(roles.score)
+    dtype = frame.schema[roles.score]
+    score = pl.col(roles.score)
     if dtype in (pl.Boolean, pl.Null):
         score = score.cast(pl.UInt8)
     if policies.scores == "float32":
@@ -209,7 +221,8 @@ def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
         columns["#doc"] = pl.col(roles.doc_name)
     if policies.orders_by_label:
         columns["#label"] = pl.col(roles.label)
-    rows = frame.select(pl.int_range(pl.len()).alias("#row of table"), **columns)
+    number = pl.int_range(pl.len())
+    rows = frame.select(number.alias("#row of table"), **columns)
     if not rows["#score"].has_nulls():
         return rows
     return rows.filter(pl.col("#score").is_not_null())
@@ -225,7 +238,8 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
     # Judgments change no ranking.
     of_lists = Setup(roles).changed(ties=setup.policies.ties)
-    order = in_rank_order(rows, Columns.of(of_lists, rows.schema, label=False))
+    table = Columns.of(of_lists, rows.schema, label=False)
+    order = in_rank_order(rows, table)
     rank = pl.col("#position").cast(pl.Float64)
     ranks = order.rows().select("#row", rank.alias("#rank"))
     if depth is not None:
@@ -237,17 +251,21 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
 
 def _with_absent(rows: pl.DataFrame, query: Integers, n_runs: int) -> pl.DataFrame:
     """The rows, and one for each document that a ranking lacks but another one of the query has."""
-    document_of_row, run_of_row = _whole(rows["#document"]), _whole(rows["#run"])
+    document_of_row = _whole(rows["#document"])
+    run_of_row = _whole(rows["#run"])
     listed = np.zeros(len(query), dtype=bool)
     listed[document_of_row] = True
     lacking = np.repeat(listed, n_runs)  # by document and run
     lacking[document_of_row * n_runs + run_of_row] = False
-    document, run = np.divmod(np.flatnonzero(lacking), max(n_runs, 1))
+    places = np.flatnonzero(lacking)
+    document, run = np.divmod(places, max(n_runs, 1))
     ranking = query[document] * n_runs + run
     columns = {"#document": document, "#run": run, "#list": ranking}
-    absent = pl.DataFrame([_numbers(name, values) for name, values in columns.items()])
+    absent = pl.DataFrame(_whole_numbers(columns))
     n_queries = int(query.max(initial=-1)) + 1
-    n_candidates = np.bincount(query[listed], minlength=n_queries).astype(np.float64)
-    query_of_row = query[np.concatenate([document_of_row, document])]
-    candidates = pl.Series("#candidates", n_candidates[query_of_row])
-    return pl.concat([rows, absent], how="diagonal").with_columns(candidates)
+    n_candidates = np.bincount(query[listed], minlength=n_queries)
+    documents = np.concatenate([document_of_row, document])
+    of_row = n_candidates[query[documents]].astype(np.float64)
+    candidates = pl.Series("#candidates", of_row)
+    every_row = pl.concat([rows, absent], how="diagonal")
+    return every_row.with_columns(candidates)

@@ -107,13 +107,15 @@ def samples(
     by_weights: dict[str, list[int]] = {}
     for i, call in enumerate(calls):
         by_weights.setdefault(call.weights, []).append(i)
-    weights = [lifted(pl.col(name), pl.col(name).max()) for name in by_weights]
+    columns = [pl.col(name) for name in by_weights]
+    weights = [lifted(column, column.max()) for column in columns]
     rows = per_query.sort(key).with_columns(weights)
     for name, numbers in by_weights.items():
         if CLUSTER in key:
             for i in numbers:
                 means = _means_of_clusters(rows, key, calls[i])
-                yield [i], means.select("value").to_numpy(), means["weight"].to_numpy()
+                values = means.select("value").to_numpy()
+                yield [i], values, means["weight"].to_numpy()
         else:
             values = numbers_in(rows, [calls[i] for i in numbers])
             yield numbers, values, rows[name].to_numpy()
@@ -122,9 +124,11 @@ def samples(
 def _means_of_clusters(rows: pl.DataFrame, key: Sequence[str], call: Call) -> pl.DataFrame:
     """The weighted mean of each cluster, and its weight without queries that have no value."""
     mean, value = Mean.of(call), pl.col(call.text)
-    counts = value.is_not_null() & (pl.col(call.weights) > 0)
-    weight = pl.col(call.weights).filter(counts)
-    total = (mean.scaled(value).filter(counts) * weight).sum()
+    weight = pl.col(call.weights)
+    counts = value.is_not_null() & (weight > 0)
+    weight = weight.filter(counts)
+    on_scale = mean.scaled(value).filter(counts)
+    total = (on_scale * weight).sum()
     center = total / weight.sum()
     clusters = rows.group_by(key, maintain_order=True)
     return clusters.agg(value=mean.unscaled(center), weight=weight.sum())
@@ -132,7 +136,8 @@ def _means_of_clusters(rows: pl.DataFrame, key: Sequence[str], call: Call) -> pl
 
 def limits(values: Floats, calls: Sequence[Call]) -> Limits:
     """The declared bounds of each metric, or else the range of its values."""
-    declared = np.array([call.bounds for call in calls], dtype=float).T
+    bounds = [call.bounds for call in calls]
+    declared = np.array(bounds, dtype=float).T
     rows = np.vstack([declared, values.reshape(-1, len(calls))])
     on_scale = scaled(rows, calls)
     on_scale[~np.isfinite(on_scale)] = math.nan
@@ -141,8 +146,9 @@ def limits(values: Floats, calls: Sequence[Call]) -> Limits:
     # The least logarithm is a floor, far from other values.
     has_bounds &= [not Mean.of(call).is_geometric for call in calls]
     of_values = on_scale[2:]
-    low = np.fmin(least, np.fmin.reduce(of_values, initial=math.nan))
-    high = np.fmax(greatest, np.fmax.reduce(of_values, initial=math.nan))
+    lowest = np.fmin.reduce(of_values, initial=math.nan)
+    highest = np.fmax.reduce(of_values, initial=math.nan)
+    low, high = np.fmin(least, lowest), np.fmax(greatest, highest)
     return Limits(low, high, has_bounds)
 
 
@@ -179,7 +185,8 @@ def intervals_of(
             np.clip(high[i], *bounds, out=high[i])
     table = pl.DataFrame({"ci_low": low.ravel(), "ci_high": high.ravel()}).fill_nan(None)
     kind = pl.Series("interval", kinds.ravel().tolist(), pl.String)
-    return table.with_columns(kind, pl.Series(UNITS, numbers.ravel()))
+    units = pl.Series(UNITS, numbers.ravel())
+    return table.with_columns(kind, units)
 
 
 def warn_of_t(table: pl.DataFrame, resampling: Resampling) -> None:

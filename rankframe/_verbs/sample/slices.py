@@ -96,10 +96,12 @@ def by_query(
     if weights is not None:
         one_value.append(values[weights].first().alias("#weight"))
     if cluster is not None:
-        one_value.append(values[cluster].first().cast(pl.String).alias(CLUSTER))
+        first = values[cluster].first().cast(pl.String)
+        one_value.append(first.alias(CLUSTER))
     # Plain aggregations stream; faults are derived below.
     numbers = [x.n_unique().alias(f"#different {name}") for name, x in values.items()]
-    queries = frame.lazy().group_by(query, maintain_order=True).agg(*one_value, *numbers)
+    by_key = frame.lazy().group_by(query, maintain_order=True)
+    queries = by_key.agg(*one_value, *numbers)
     faults = [(pl.col(f"#different {name}") > 1, SEVERAL.format(name)) for name in values]
     weight = pl.lit(1.0)
     if weights is not None:
@@ -110,7 +112,8 @@ def by_query(
     columns: list[Any] = [*query, *keys(by), weight.alias("#weight")]
     if cluster is not None:
         own_cluster = "\0" + as_text(query)
-        columns.append(pl.coalesce(CLUSTER, own_cluster).alias(CLUSTER))
+        of_query = pl.coalesce(CLUSTER, own_cluster)
+        columns.append(of_query.alias(CLUSTER))
     return queries.select(columns)
 
 
