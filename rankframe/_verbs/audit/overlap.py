@@ -115,8 +115,10 @@ class Overlap(Result[R_co]):
         )
         of_pairs = grid(self, pairs, ("run", "other"), "overlap jaccard rbo", (note,), most)
         counts = [name for name in COUNTS if any(row[name] is not None for row in runs)]
-        own = f"Documents{self._top} over all queries; only: those that no other run has there."
-        notes = (own, *left_out(self, pairs, most))
+        note_of_runs = (
+            f"Documents{self._top} over all queries; only: those that no other run has there."
+        )
+        notes = (note_of_runs, *left_out(self, pairs, most))
         of_runs = grid(self, runs, ("run",), " ".join(counts), notes, None)
         return [of_pairs, of_runs]
 
@@ -451,25 +453,25 @@ def oracle(
     design = Design(runs_of(options), None, (), weights, options.get("missing", "error"))
     resampling = Resampling.of(options, interval)
     calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
-    found = paired_values(table, calls, design)
-    singles = found.runs
-    best = _best(found.values, calls)
+    paired = paired_values(table, calls, design)
+    singles = paired.runs
+    best = _best(paired.values, calls)
     name_of_fusion = None
     if fusion is not None:
         name_of_fusion = text_of(fusion)
-        found = _with(found, name_of_fusion, _of_fusion(table, design, fusion, found))
-    found = _with(found, ORACLE, best)
-    last = len(found.runs) - 1
+        paired = _with(paired, name_of_fusion, _of_fusion(table, design, fusion, paired))
+    paired = _with(paired, ORACLE, best)
+    last = len(paired.runs) - 1
     pairs = [(run, last) for run in range(last)]
-    (every_query,) = found.slices
+    (every_query,) = paired.slices
     estimation = Estimation.by(interval, resampling)
     with Progress("comparing runs", resampling.progress) as bar:
-        figures = compared_values(found, every_query, pairs, estimation, bar)
+        figures = compared_values(paired, every_query, pairs, estimation, bar)
     warn_of_t(figures, resampling)
     columns = [pl.col(other).alias(name) for name, other in TABLE.items()]
     figures = figures.select(columns)
     settings = {**design.settings, "fusion": name_of_fusion, "runs": singles}
-    return Oracle(table.give(figures), table.give(found.long()), settings)
+    return Oracle(table.give(figures), table.give(paired.long()), settings)
 
 
 def _best(values: Floats, calls: Sequence[Call]) -> Floats:
@@ -479,13 +481,13 @@ def _best(values: Floats, calls: Sequence[Call]) -> Floats:
     return best
 
 
-def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
+def _with(paired: PairedValues, name: str, values: Floats) -> PairedValues:
     """The values, with one more run."""
-    if name in found.runs:
+    if name in paired.runs:
         says = f"a run has the name {name!r}, which names a row of the result"
         raise InvalidOption(f"{says}; rename the run")
-    of_runs = np.concatenate([found.values, values[None]])
-    return replace(found, runs=[*found.runs, name], values=of_runs)
+    of_runs = np.concatenate([paired.values, values[None]])
+    return replace(paired, runs=[*paired.runs, name], values=of_runs)
 
 
 @dataclass(frozen=True)
@@ -512,11 +514,11 @@ def setup_of_fused(setup: Setup, runs: Runs) -> Setup:
 
 
 def _of_fusion(
-    table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues
+    table: Table[Any], design: Design, fusion: str | FittedFusion[object], paired: PairedValues
 ) -> Floats:
     """The values of the fused run for the same queries; NaN where it has none."""
-    runs, calls = design.runs, found.calls
-    work = FusedValues(fusion, runs, tuple(found.runs), calls)
+    runs, calls = design.runs, paired.calls
+    work = FusedValues(fusion, runs, tuple(paired.runs), calls)
     of_fused = setup_of_fused(table.setup, runs)
     schema = pl.Schema({**table.rows.schema, SCORE: pl.Float64()})
     if table.parts is not None and needs_largest_label(of_fused, schema, calls):
@@ -524,7 +526,7 @@ def _of_fusion(
         labels = table.by_parts(of_labels)[LARGEST.text]
         largest = max(labels.drop_nulls(), default=0)
         work = replace(work, largest_label=float(largest))
-    queries = found.queries[found.query]
+    queries = paired.queries[paired.query]
     of_fusion = table.by_parts(work)
-    values = left_joined(queries, of_fusion, found.query)
+    values = left_joined(queries, of_fusion, paired.query)
     return numbers_in(values, calls)

@@ -178,8 +178,8 @@ def reproduces(
     chosen, example = runs_of(options), "reproduces('ndcg@10', original={'new': 'old'})"
     calls = refuse_geometric(averaged(metrics, example, table.setup))
     design = Design(chosen, None, (), None, options.get("missing", "error"))
-    found = paired_values(table, calls, design)
-    runs, values = found.runs, found.values
+    paired = paired_values(table, calls, design)
+    runs, values = paired.runs, paired.values
     pairs = []
     for new, old in original.items():
         if new == old or not {new, old} <= {*runs}:
@@ -187,7 +187,7 @@ def reproduces(
             raise InvalidOption(option(original=dict(original)), says)
         of_new, of_old = runs.index(new), runs.index(old)
         pairs.append((of_new, of_old))
-    orders = orders_of(table, chosen, found, original, k, union)
+    orders = orders_of(table, chosen, paired, original, k, union)
     rows = []
     for i, call in enumerate(calls):
         for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
@@ -201,8 +201,8 @@ def reproduces(
     for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
         of_new, of_old = pair
         d = differences(values[of_old], values[of_new])
-        of_queries = found.rows({"run": new, "original": old}, d)
-        place = len(found.query) + 2
+        of_queries = paired.rows({"run": new, "original": old}, d)
+        place = len(paired.query) + 2
         per_query.append(of_queries.insert_column(place, order))
     by_metric = table_in(rows, TABLE)
     by_query = pl.concat(per_query)
@@ -234,13 +234,13 @@ def effects(values: Floats, *, is_baseline: bool) -> tuple[Sequence[float], Sequ
 def orders_of(
     table: Table[Any],
     runs: Runs,
-    found: PairedValues,
+    paired: PairedValues,
     original: Original,
     k: int | None,
     union: Union,
 ) -> Taus:
     """Kendall's tau union of each query, for each reproduced run."""
-    frame, setup, query = table.rows, table.setup, found.query
+    frame, setup, query = table.rows, table.setup, paired.query
     doc = setup.roles.doc_in(frame.columns)
     if doc is None:
         says = "reproduces compares rankings by document; name the column that holds it: "
@@ -255,7 +255,7 @@ def orders_of(
         new = ranked.filter(pl.col(RUN) == new_run).drop(RUN)
         old = ranked.filter(pl.col(RUN) == old_run).drop(RUN)
         by_query = _taus(old, new, query, union)
-        of_queries = left_joined(found.queries[query], by_query, query)
+        of_queries = left_joined(paired.queries[query], by_query, query)
         taus.append(of_queries["ktu"])
     return taus
 

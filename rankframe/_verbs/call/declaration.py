@@ -226,14 +226,19 @@ class VerbCall:
             result = with_names(result, table.setup, self.calls)
         return table.give(result)
 
-    def recorded(self, found: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
+    def recorded(self, result: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
         """A result with call, policies and versions in its settings; a frame as it is."""
         # compare and gate write them down themselves.
-        if not isinstance(found, Result) or "policies" in found.settings:
-            return found
+        if not isinstance(result, Result) or "policies" in result.settings:
+            return result
         policies = setup.followed(rows.collect_schema().names())
-        settings = {**self.settings, **found.settings, "policies": policies, "versions": versions()}
-        return replace(cast("Any", found), settings=settings)
+        settings = {
+            **self.settings,
+            **result.settings,
+            "policies": policies,
+            "versions": versions(),
+        }
+        return replace(cast("Any", result), settings=settings)
 
     @property
     def settings(self) -> dict[str, object]:
@@ -293,8 +298,8 @@ class VerbCall:
     @cached_property
     def runs(self) -> Runs:
         """The runs that the call names."""
-        found: Runs = self.arguments.get("runs", ONE_RUN)
-        return found
+        runs: Runs = self.arguments.get("runs", ONE_RUN)
+        return runs
 
     @property
     def named(self) -> set[str]:

@@ -26,11 +26,11 @@ class UnjudgedQueries:
         self.runs: Sequence[str] = () if call is None else call.runs.key
         self.queries, self.of = 0, 0
 
-    def count(self, counted: Sequence[Unjudged]) -> None:
+    def count(self, counts: Sequence[Unjudged]) -> None:
         """Add the queries of a part, counted once for each column of scores and kind of value."""
-        queries, of = max(counted, default=(0, 0))
+        queries, total = max(counts, default=(0, 0))
         self.queries += queries
-        self.of += of
+        self.of += total
 
     def warn(self) -> None:
         """Warn if nobody judged some of the queries; of all queries, another warning speaks."""

@@ -178,10 +178,10 @@ def _spread(row: Record, name: str) -> Cell:
     return Cell(f"{number(value, digits)}{interval(row['ci_low'], row['ci_high'], digits)}")
 
 
-def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> str:
+def _corrected(settings: Mapping[str, Any], n: int, noun: str = "comparisons") -> str:
     """The correction of the p-values of several metrics or comparisons, in words."""
     correction = settings["correction"]
-    return f", p after {CORRECTIONS[correction]} for {n} {of}" if correction and n > 1 else ""
+    return f", p after {CORRECTIONS[correction]} for {n} {noun}" if correction and n > 1 else ""
 
 
 @verb(gives="whole", among=METRICS, watched=True, by_parts=True, usual={"resamples": 10_000})
@@ -409,9 +409,9 @@ def warn_of_few(table: pl.DataFrame, calls: Sequence[Call]) -> None:
     """Warn of intervals of few values without bounds."""
     unbounded = [call.text for call in calls if None in call.bounds]
     few = pl.min_horizontal("n_baseline", "n_group") < VERY_FEW
-    found = table.filter(few, pl.col("metric").is_in(unbounded), interval="t")
-    if not found.is_empty():
-        row = found.row(0, named=True)
+    of_few = table.filter(few, pl.col("metric").is_in(unbounded), interval="t")
+    if not of_few.is_empty():
+        row = of_few.row(0, named=True)
         warn(
             f"the interval of {row['metric']} over {row['n_baseline']} and {row['n_group']} "
             "queries is Welch's, too short for skewed values; more queries, or a metric with "

@@ -82,7 +82,7 @@ class Spread:
         return table_in(rows, TABLE)
 
     def _tested(
-        self, value: Floats, found: Floats, progress: Progress
+        self, value: Floats, group_means: Floats, progress: Progress
     ) -> tuple[Floats, Floats, Floats, list[str]]:
         """The intervals of the figures and their p-values, and the kind of each metric's: units are
         resampled inside groups.
@@ -94,15 +94,15 @@ class Spread:
         and the worst group are chosen after the fact.
         """
         below, above, kinds = self._drawn(progress)
-        observed = found[:, None]
+        observed = group_means[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = _largest(below - observed, above - observed)
             range_of_errors, deviation, mean_difference = np.nan_to_num(errors)
             log = _log(observed)
             of_logarithms = _largest(_log(below) - log, _log(above) - log)
             range_of_logarithms = np.nan_to_num(of_logarithms[0])
-            n_groups = (~np.isnan(found)).sum(axis=0)
-            center = np.abs(np.nansum(found, axis=0) / n_groups)
+            n_groups = (~np.isnan(group_means)).sum(axis=0)
+            center = np.abs(np.nansum(group_means, axis=0) / n_groups)
             relative = deviation / center
             spreads = np.stack([range_of_errors, range_of_logarithms, relative, mean_difference])
             size = value.copy()

@@ -601,10 +601,10 @@ class RunsInSlices:
         bar = self.progress
         each_run = [self._recount(lists, users, name) for name in runs]
         values = np.array([recount.plain() for recount in each_run])
-        drawn = [resamples_of(recount, resampling, bar) for recount in each_run]
+        resampled = [resamples_of(recount, resampling, bar) for recount in each_run]
         for a, b in self.pairs:
             difference = values[b] - values[a]
-            of_draws = drawn[b] - drawn[a]
+            of_draws = resampled[b] - resampled[a]
             low, high = about(difference, of_draws, resampling.ci or 0.0, None)
             of_pair = self._recount(lists, users, runs[a], runs[b])
             p = _p_values(of_pair, difference, n_users, resampling, bar)
@@ -651,8 +651,8 @@ def _p_values(
 
 def _exchanged(of_pair: Recount, keeps: Integers) -> Floats:
     """The differences of two runs if only the users with a 1 keep their lists."""
-    kept = keeps.astype(float)
-    given = 1 - kept
-    a = of_pair.values(np.concatenate([kept, given]))
-    b = of_pair.values(np.concatenate([given, kept]))
+    stays = keeps.astype(float)
+    moves = 1 - stays
+    a = of_pair.values(np.concatenate([stays, moves]))
+    b = of_pair.values(np.concatenate([moves, stays]))
     return np.subtract(b, a)

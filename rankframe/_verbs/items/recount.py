@@ -50,19 +50,17 @@ class ItemMetrics:
 
         `figures` are the sums over users.
         """
-        counted, values = Counted(), []
+        needed, values = Counted(), []
         for call in self.calls:
             relevant = self.relevant if call.relevant is None else call.relevant
-            counted.threshold = False
-            exposure = Exposure(
-                call.text, counted, self.known, figures or {}, call.labels, relevant
-            )
+            needed.threshold = False
+            exposure = Exposure(call.text, needed, self.known, figures or {}, call.labels, relevant)
             value = call.metric.formula(exposure, **call.arguments)
-            if call.relevant is not None and not counted.threshold:
+            if call.relevant is not None and not needed.threshold:
                 says = "takes no threshold of relevance; leave the option relevant out"
                 raise InvalidOption(f"{call.text} {says}")
             values.append(value.cast(pl.Float64).alias(call.text))
-        return values, counted
+        return values, needed
 
     @cached_property
     def counted(self) -> Counted:
@@ -72,8 +70,8 @@ class ItemMetrics:
     @property
     def depths(self) -> set[Depth]:
         """How deep the sums look into the lists."""
-        counted = self.counted
-        sums = (*counted.items.values(), *counted.users.values())
+        needed = self.counted
+        sums = (*needed.items.values(), *needed.users.values())
         return {x.depth for x in sums if not x.by_user}
 
     @property
@@ -123,7 +121,7 @@ class Recount:
         self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, metrics: ItemMetrics
     ) -> None:
         self.n, self.metrics = users.height, metrics
-        counted, known = metrics.counted, metrics.known
+        needed, known = metrics.counted, metrics.known
         of_users = users.with_row_index(USER)
         depths = metrics.depths
         shown, had = rows_of(lists, query, of_users, metrics, depths)
@@ -149,12 +147,12 @@ class Recount:
             items_of_rows = places[starts].astype(np.int64)
             self.rows[depth] = CountedRows(user, starts, items_of_rows)
         self.added: dict[str, tuple[Depth, Floats | float]] = {}
-        for name, x in counted.items.items():
+        for name, x in needed.items.items():
             self.added[name] = x.depth, _summands(x, frames[x.depth])
         if known.past is not None:
             popularity = known.past.mean_of(of_users)
             of_users = of_users.with_columns(popularity.alias("#past"))
-        self.per_user = self._of_users(counted.users, frames, of_users)
+        self.per_user = self._of_users(needed.users, frames, of_users)
         self._formulas: tuple[dict[str, float], list[pl.Expr]] | None = None
 
     def _of_users(
@@ -290,12 +288,12 @@ def resamples_of(recount: Recount, resampling: Resampling, progress: Progress) -
     if recount.n < 2:
         return np.empty((0, len(recount.metrics.calls)))
     resamples, seed = resampling.resamples, resampling.seed
-    drawn = each(counts, resamples, seed, recount.n, progress)
-    return np.array([recount.values(weights) for weights in drawn])
+    draws = each(counts, resamples, seed, recount.n, progress)
+    return np.array([recount.values(weights) for weights in draws])
 
 
 def about(
-    value: Sequence[float], found: Floats, ci: float, calls: Sequence[Call] | None
+    value: Sequence[float], resamples: Floats, ci: float, calls: Sequence[Call] | None
 ) -> tuple[Floats, Floats]:
     """The interval about each value, from the resamples' values; cut at a metric's bounds.
 
@@ -304,7 +302,7 @@ def about(
     ends = np.full((2, len(value)), np.nan)
     tails = (1 - ci) / 2, (1 + ci) / 2
     for i, x in enumerate(value):
-        of_metric = found[:, i]
+        of_metric = resamples[:, i]
         of_metric = of_metric[np.isfinite(of_metric)]
         if len(of_metric) and np.isfinite(x):
             spread = np.quantile(of_metric, tails) - of_metric.mean()

@@ -27,7 +27,7 @@ from ..._plan.per_query import (
     with_labels,
 )
 from ..._plan.plan import by_row, run_formulas, values_of_groups
-from ..._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
+from ..._plan.rank_order import RankOrder, in_rank_order, numbered, refuse_shared_ranks
 from ..._plan.subtopics import refuse_agreement, refuse_by_document
 from ..._plan.unjudged import count
 from ..._plan.values import output_name
@@ -461,12 +461,17 @@ def _agreement(
     if labels:  # a query of which neither ranking has a document has no rows
         valued = pl.Series(n_relevant > 0)
         if setup.policies.no_relevant != "null":
-            is_judged = frame[setup.roles.label].is_not_null()
-            valued = order.queries_with(is_judged.to_numpy())
+            valued = _queries_with_labels(frame, setup, order)
         reading_labels = pl.col(call.text for call in calls if call.labels)
         known = pl.when(valued).then(reading_labels.fill_null(0.0))
         values = values.with_columns(known)
     return queries.hstack(values)
+
+
+def _queries_with_labels(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.Series:
+    """Whether each query has a label."""
+    has_label = frame[setup.roles.label].is_not_null()
+    return order.queries_with(has_label.to_numpy())
 
 
 def _of_pair(rows: pl.LazyFrame) -> pl.LazyFrame:

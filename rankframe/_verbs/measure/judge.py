@@ -273,20 +273,20 @@ def check(
     """
     refuse_unknown(fail_on)
     rows = table.rows
-    found = check_frame(rows.lazy(), table.setup, _lazy(qrels), table.spelling)
-    return _findings(collect(found, rows, table.setup), table, fail_on)
+    findings = check_frame(rows.lazy(), table.setup, _lazy(qrels), table.spelling)
+    return _findings(collect(findings, rows, table.setup), table, fail_on)
 
 
 def _findings(
-    found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None
+    rows: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None
 ) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
-    findings = Findings.of(found)
+    findings = Findings.of(rows)
     unwanted = failing(records(findings.table), fail_on)
     if unwanted:
         kinds = ", ".join(map(_kind_in_words, unwanted))
         raise InvalidData(f"check found {kinds}; {unwanted[0]['advice']}")
-    return Findings(table.give(findings.table), table.give(found), findings.settings)
+    return Findings(table.give(findings.table), table.give(rows), findings.settings)
 
 
 def _kind_in_words(kind: Record) -> str:

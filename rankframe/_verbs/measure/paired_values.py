@@ -283,35 +283,35 @@ PLACE = "#place in table"
 """The column of the place of a run's query in an ordered table that comes in parts."""
 
 
-def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFrame:
+def with_places(of_runs: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFrame:
     """The values of a part; of an ordered table also where each run has its query first."""
     if part.places is None:
-        return found
+        return of_runs
     query = runs.queries(part.setup).roles.query
     run = [pl.col(name).cast(pl.String).alias(RUN) for name in runs.key]
     rows = part.rows.select(*query, *run, part.places.alias(PLACE))
     key = [*query, RUN] if run else [*query]
     first_place = pl.col(PLACE).min()
     first_places = rows.group_by(key).agg(first_place)
-    return left_joined(found, first_places, key)
+    return left_joined(of_runs, first_places, key)
 
 
-def in_order(found: pl.DataFrame, table: Table[Any], runs: Runs) -> pl.DataFrame:
+def in_order(of_runs: pl.DataFrame, table: Table[Any], runs: Runs) -> pl.DataFrame:
     """The values of all parts in the table's order; without one, by run, slice and query."""
-    if PLACE in found.columns:
-        return found.sort(PLACE, maintain_order=True).drop(PLACE)
+    if PLACE in of_runs.columns:
+        return of_runs.sort(PLACE, maintain_order=True).drop(PLACE)
     if table.ordered:
-        return found
+        return of_runs
     run = pl.col(RUN)
     if runs.scores:
         run = run.cast(pl.Enum(runs.scores))
     query = runs.queries(table.setup).roles.query
-    return found.sort(run, *_facts_in(found), *query)
+    return of_runs.sort(run, *_facts_in(of_runs), *query)
 
 
-def _facts_in(found: pl.DataFrame) -> list[str]:
+def _facts_in(of_runs: pl.DataFrame) -> list[str]:
     """The columns of slices, and of what is known of queries, in the values of runs."""
-    return [name for name in found.columns if name.startswith("#by")]
+    return [name for name in of_runs.columns if name.startswith("#by")]
 
 
 def paired_values(
@@ -344,30 +344,41 @@ def paired_values(
         weight = pl.col("#weight")
         n_clicks = _same_clicks(clicks[0], of_runs, runs, queries[query])
         queries = queries.with_columns(weight * n_clicks)
-    no_values = [pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs]
-    of_runs = of_runs.with_columns(no_values)
-    array, there = _in_arrays(of_runs, runs, calls, queries[query])
-    if not there.all():
-        refuse_missing(queries[query], runs, there, design, calls)
-    if design.missing == "drop":
-        in_all = np.flatnonzero(there.all(axis=0))
-        queries = queries[in_all.tolist()]
-        array = array[:, in_all]
-    else:
-        array[~there] = 0.0
+    queries, array = _of_same_queries(queries, query, of_runs, runs, calls, design)
     sizes = RunSizes.of(of_runs, setup, design.runs, single) if size else None
     if sizes is not None:
         sizes.warn()
-    found = PairedValues(query, runs, calls, queries, array, design.by, sizes=sizes)
+    paired = PairedValues(query, runs, calls, queries, array, design.by, sizes=sizes)
     facts = _facts_in(of_runs)[len(design.by) :]
     if not facts:
         of_pairs = _of_pairs(table, design, runs, calls, queries[query])
-        return replace(found, of_pairs=of_pairs)
-    others = OtherValues(table, design, found, weighed_by_metric=bool(weighing))
+        return replace(paired, of_pairs=of_pairs)
+    others = OtherValues(table, design, paired, weighed_by_metric=bool(weighing))
     control = design.help.control(*queries[facts], values=others)
     if control.of == "adjust":
         array[:, ~control.judged] = np.nan
-    return replace(found, control=control)
+    return replace(paired, control=control)
+
+
+def _of_same_queries(
+    queries: pl.DataFrame,
+    query: Sequence[str],
+    of_runs: pl.DataFrame,
+    runs: Sequence[str],
+    calls: Sequence[Call],
+    design: Design,
+) -> tuple[pl.DataFrame, Floats]:
+    """The queries that count, and their values; missing ones are treated as the design says."""
+    ids = queries.select(query)
+    no_values = [pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs]
+    array, there = _in_arrays(of_runs.with_columns(no_values), runs, calls, ids)
+    if not there.all():
+        refuse_missing(ids, runs, there, design, calls)
+    if design.missing == "drop":
+        in_all = np.flatnonzero(there.all(axis=0))
+        return queries[in_all.tolist()], array[:, in_all]
+    array[~there] = 0.0
+    return queries, array
 
 
 def refuse_slices(design: Design, query: Sequence[str], calls: Sequence[Call]) -> None:
@@ -408,16 +419,16 @@ class OtherValues:
 
     table: Table[Any]
     design: Design
-    found: PairedValues
+    paired: PairedValues
     weighed_by_metric: bool
 
     def __call__(self, *others: Call, label: str | None = None) -> Floats:
-        design, found = self.design, self.found
-        calls = others or found.calls
-        runs = [design.baseline or found.runs[0]] if others else found.runs
-        work = ValuesOfRuns(design, found.calls, calls, label, self.weighed_by_metric)
+        design, paired = self.design, self.paired
+        calls = others or paired.calls
+        runs = [design.baseline or paired.runs[0]] if others else paired.runs
+        work = ValuesOfRuns(design, paired.calls, calls, label, self.weighed_by_metric)
         of_runs = self.table.by_parts(work)
-        queries = found.queries[found.query]
+        queries = paired.queries[paired.query]
         array, there = _in_arrays(of_runs, runs, calls, queries)
         if design.missing != "error":
             array[~there] = 0.0
@@ -425,14 +436,14 @@ class OtherValues:
 
 
 def _in_arrays(
-    found: pl.DataFrame, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
+    of_runs: pl.DataFrame, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
 ) -> tuple[Floats, Booleans]:
     """The values, runs by queries by metrics, NaN for null; and which run has which query."""
     shape = len(runs), len(queries)
     array = np.empty((*shape, len(calls)))
     there = np.empty(shape, dtype=bool)
     for i, run in enumerate(runs):
-        of_run = found.filter(pl.col(RUN) == run)
+        of_run = of_runs.filter(pl.col(RUN) == run)
         per_query = left_joined(queries, of_run, queries.columns)
         array[i] = numbers_in(per_query, calls)
         there[i] = per_query[RUN].is_not_null().to_numpy()
@@ -440,10 +451,10 @@ def _in_arrays(
 
 
 def _by_runs(
-    call: Call, found: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
+    call: Call, of_runs: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
 ) -> pl.DataFrame:
     """The values of one metric: a row per query and a column per run."""
-    array, _ = _in_arrays(found, runs, [call], queries)
+    array, _ = _in_arrays(of_runs, runs, [call], queries)
     return pl.DataFrame(array[..., 0].T, runs, orient="row").fill_nan(None)
 
 
@@ -477,10 +488,10 @@ def _clicks_of_ratios(calls: Sequence[Call]) -> Sequence[Call]:
 
 
 def _same_clicks(
-    call: Call, found: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
+    call: Call, of_runs: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
 ) -> pl.Series:
     """The sum of clicks of each query, which all runs share."""
-    clicks = _by_runs(call, found, runs, queries)
+    clicks = _by_runs(call, of_runs, runs, queries)
     most, least = clicks.max_horizontal(), clicks.min_horizontal()
     if (most - least > 1e-9 * most).any():
         raise InvalidData(
@@ -524,10 +535,10 @@ class ValuesOfPairs:
 
 
 def _weight_by(
-    call: Call, found: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
+    call: Call, of_runs: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
 ) -> pl.Series:
     """The weight of each query by a metric, the same for all runs; 0 where it has no value."""
-    weights = _by_runs(call, found, runs, queries)
+    weights = _by_runs(call, of_runs, runs, queries)
     most, least = weights.max_horizontal(), weights.min_horizontal()
     if (most > least).any():
         says = " is another number for each run of a query; name a column, or a metric such as "

@@ -557,5 +557,5 @@ def _different(queries: pl.DataFrame, call: Call) -> tuple[list[float] | None, .
     """The different pairs of value and weight, and the counts of both; None for more than `FEW`."""
     pairs = queries.select(values=call.text, weights=call.weights).drop_nulls()
     weighing = pairs.filter(pl.col("weights") > 0).cast(pl.Float64)
-    counted = weighing.group_by(pl.all()).agg(counts=pl.len())
-    return tuple(x.to_list() if len(x) <= FEW else None for x in counted)
+    with_counts = weighing.group_by(pl.all()).agg(counts=pl.len())
+    return tuple(x.to_list() if len(x) <= FEW else None for x in with_counts)

@@ -88,17 +88,17 @@ class RunSizes:
     missed: bool = False
 
     @classmethod
-    def of(cls, found: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> RunSizes:
+    def of(cls, values: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> RunSizes:
         """The sizes from the values of runs with the columns of `size_calls` and `with_facts`."""
         documents = pl.col(HELD.text)
         has_any = documents > 0
-        of_runs = found.group_by(RUN, maintain_order=True)
+        of_runs = values.group_by(RUN, maintain_order=True)
         mean = documents.filter(has_any).mean().fill_null(0.0)
         counts = of_runs.agg(mean, most=documents.max(), queries=pl.len())
         most: Any = counts["most"].max()
         queries: Any = counts["queries"].max()
         share, shares = share_of(calls).text, {}
-        if share in found.columns and found[IRRELEVANT].any():
+        if share in values.columns and values[IRRELEVANT].any():
             mean_share = pl.col(share).filter(has_any).mean().fill_null(0.0)
             shares = dict(of_runs.agg(mean_share).iter_rows())
         ranked = [call for call in calls if _ranks_documents(call)]
@@ -111,7 +111,7 @@ class RunSizes:
             queries=queries or 0,
             shares=shares,
             cutoffs={call.text: call.arguments.get("k") for call in ranked},
-            missed=not is_cut and bool(found[MISSED].any()),
+            missed=not is_cut and bool(values[MISSED].any()),
         )
 
     @property
@@ -211,13 +211,13 @@ def _ranks_documents(call: Call) -> bool:
     return call.of_ranking and call.metric.over == "documents"
 
 
-def with_facts(found: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
+def with_facts(values: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     """The values of a part's runs, with what `RunSizes` asks of the part's rows."""
-    labels = any(name.startswith(SHARE.name) for name in found.columns)
+    labels = any(name.startswith(SHARE.name) for name in values.columns)
     irrelevant = labels and _lists_irrelevant(frame, setup)
     scores = runs.scores or (setup.roles.score,)
     missed = any(frame[score].has_nulls() for score in scores)
-    return found.with_columns(pl.lit(irrelevant).alias(IRRELEVANT), pl.lit(missed).alias(MISSED))
+    return values.with_columns(pl.lit(irrelevant).alias(IRRELEVANT), pl.lit(missed).alias(MISSED))
 
 
 def _lists_irrelevant(frame: pl.DataFrame, setup: Setup) -> bool:
