@@ -1,6 +1,4 @@
-"""What fusing several runs may gain: the overlap of their rankings, and the best run of each
-query.
-"""
+"""The overlap of several runs, and the best run of each query: what fusing them may gain."""
 
 from __future__ import annotations
 
@@ -202,8 +200,9 @@ def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]
 
 @dataclass(frozen=True)
 class OverlapOfPart:
-    """The overlap of runs in a part: a row per pair, with sums over its queries, and one per run,
-    which counts documents.
+    """The overlap of runs in a part of a table.
+
+    A row per pair of runs, with sums over its queries, and a row per run, which counts documents.
     """
 
     runs: Runs

@@ -1,6 +1,4 @@
-"""How far runs reproduce original ones: the order of documents, the values per query, and the
-effect of the better run.
-"""
+"""How far runs reproduce original ones: order of documents, values per query, and effect."""
 
 from __future__ import annotations
 

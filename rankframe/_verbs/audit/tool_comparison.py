@@ -1,6 +1,4 @@
-"""The number that each tool prints for a table, the choices that change it, and the tool behind a
-number.
-"""
+"""The number that each tool prints, the choices that change it, and the tool behind a number."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Verbs: functions of a table in memory, whose signature and declaration every front reads; and
-calls of them.
-"""
+"""Verbs: functions of a table, declared once for every front; and calls of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The warning of values that take the largest label of the table as the top grade, and so depend on
-other queries.
+"""The warning of values that take the largest label of the table as the top grade.
+
+Such a value depends on other queries.
 """
 
 from __future__ import annotations
@@ -22,9 +23,7 @@ QUERIES_OF_SAMPLE = 50
 
 
 class TopGrade:
-    """Looks at a table, or at its parts, and warns if a value depends on the largest label of
-    all.
-    """
+    """Looks at a table, or its parts, and warns of values that take the largest label of all."""
 
     def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
         self.setup, self.at = setup, at

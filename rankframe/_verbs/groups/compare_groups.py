@@ -1,6 +1,4 @@
-"""Groups of queries or users that share none, such as the arms of an A/B test: differences and
-ratios of their means.
-"""
+"""Groups that share no query or user, as of an A/B test: differences and ratios of means."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How far the means of three groups or more spread: the best against the worst, ratio, deviation,
-with intervals and p-values.
-"""
+"""How far the means of three groups or more spread, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -84,8 +82,9 @@ class Spread:
     def _tested(
         self, value: Floats, group_means: Floats, progress: Progress
     ) -> tuple[Floats, Floats, Floats, list[str]]:
-        """The intervals of the figures and their p-values, and the kind of each metric's: units are
-        resampled inside groups.
+        """The intervals and p-values of the figures, and the kind of each metric's intervals.
+
+        Units are resampled inside the groups.
 
         The spread of observed means differs from that of the true means by at most the spread of
         the errors. So the interval is the observed figure plus or minus a quantile of the same

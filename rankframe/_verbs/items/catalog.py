@@ -1,5 +1,4 @@
-"""Metrics of the whole table, with intervals over users; their sums, which merge; and their
-comparison between runs.
+"""Metrics of the whole table, their sums, which merge, and their comparison between runs.
 
 A part of a table, such as a day or the part of an engine, holds all rows of its users. Its sums, of
 each item and over users, merge by addition; intervals are not computed in parts, as a resample of
@@ -222,7 +221,8 @@ def sums_of(recount: Recount) -> pl.DataFrame:
 
 @dataclass(frozen=True, repr=False)
 class ItemCounts:
-    """Counts of items of a part of a table, to be merged with those of other parts;
+    """Counts of items of a part of a table, to be merged with those of other parts.
+
     ``df.rank.items.counts`` makes them.
 
     Attributes

@@ -1,6 +1,4 @@
-"""The attention that documents get from several rankings of a query, compared with the share that
-their labels call for.
-"""
+"""The attention that documents get from several rankings, and the share that labels call for."""
 
 from __future__ import annotations
 

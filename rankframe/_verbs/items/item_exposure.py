@@ -49,9 +49,7 @@ class Weighing:
 
 @dataclass(frozen=True)
 class Exposures(Sliced):
-    """The exposure of items, computed in parts that hold all rows of their users; figures merge by
-    addition.
-    """
+    """The exposure of items; parts hold all rows of their users, and figures merge by addition."""
 
     setup: Setup
     weighing: Weighing

@@ -1,6 +1,4 @@
-"""The tables that metrics of items read: the lists that users are shown, the catalog, and past
-interactions.
-"""
+"""The tables that metrics of items read: lists, the catalog, and past interactions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The verbs of values: metrics of queries and of ranks, contributions of documents, agreement of
-rankings.
-"""
+"""The verbs of values: metrics of queries and ranks, contributions, agreement of rankings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Means by the labels of people and of a model, per run and slice; at once, or part by part: a part
-gives the values of its queries.
+"""Means by the labels of people and of a model, per run and slice.
+
+A part of a table gives the values of its queries.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ the value by their labels, or else the model's; the value by the model's; and th
 
 
 class JudgedSummary(Summary):
-    """A summary of few queries that people judged and many that a model judged; `model_labels` is
-    the column of the model's labels.
+    """A summary of few queries that people judged and many that a model judged.
+
+    `model_labels` is the column of the model's labels.
     """
 
     def __post_init__(self) -> None:

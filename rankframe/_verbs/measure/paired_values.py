@@ -239,8 +239,7 @@ def two_or_more(names: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class ValuesOfRuns:
-    """The values of a part of a table: a row per run and query, with its slices, its weight and
-    what is known of it.
+    """The values of a part of a table: a row per run and query, with what is known of the query.
 
     Attributes
     ----------
@@ -503,9 +502,7 @@ def _same_clicks(
 
 @dataclass(frozen=True)
 class ValuesOfPairs:
-    """The values of measures of two rankings, in a part of a table: a row per query and pair of
-    runs.
-    """
+    """The values of measures of two rankings in a part: a row per query and pair of runs."""
 
     runs: Runs
     names: Sequence[str]

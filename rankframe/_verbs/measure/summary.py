@@ -1,5 +1,4 @@
-"""Figures over all queries: means, deviations and intervals, per run and slice; at once, or part by
-part.
+"""Means, deviations and intervals over queries, per run and slice; at once, or part by part.
 
 A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean
 and spread), which merge exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the
@@ -359,9 +358,7 @@ class Summary:
         return sums_of_draws(on_scale, weights, ids, resamples)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Merge the figures of parts: one row per slice and metric, or the means of a slice in a
-        row.
-        """
+        """Merge the figures of parts: one row per slice and metric, or the means of a slice."""
         summed = self._merged(parts)
         if not self.wide:
             return summed
@@ -527,8 +524,7 @@ def averages(
     slices: Sequence[str],
     resampling: Resampling | None = None,
 ) -> pl.DataFrame:
-    """The figures of the metrics over the queries, by metric and then slice, with intervals if
-    there is a resampling.
+    """The figures over the queries, by metric and then slice; with intervals if resampled.
 
     `resampled` are the columns that name what is resampled: queries, or clusters of them.
     """

@@ -1,6 +1,4 @@
-"""The rows of several runs as entries: a document in the ranking of a query by a run, with its rank
-and its score.
-"""
+"""The rows of several runs as entries: a document in a run's ranking of a query."""
 
 from __future__ import annotations
 
@@ -85,9 +83,7 @@ def entries_of(
 
 @dataclass(frozen=True)
 class NamesInPart:
-    """The names of the runs in a part of a table whose column names them, each with its first place
-    in an ordered table.
-    """
+    """The names of the runs in a part of a table, each with its first place in an ordered table."""
 
     runs: Runs
 

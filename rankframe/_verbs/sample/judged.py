@@ -1,6 +1,4 @@
-"""Means over queries of which people judged some, with the help of a model's labels of all, or of a
-column known before.
-"""
+"""Means over queries of which people judged some, helped by a model's labels or a known column."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a call was: its metrics and options, the policies in effect, and the versions of the
-libraries.
-"""
+"""What a call was: metrics and options, policies in effect, and versions of the libraries."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Slices of the queries: their columns by the plan's own names, and one row per query with its
-slices, weight and cluster.
-"""
+"""Slices of the queries, and one row per query with its slices, weight and cluster."""
 
 from __future__ import annotations
 

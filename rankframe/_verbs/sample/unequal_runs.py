@@ -1,6 +1,4 @@
-"""How much of each run is judged, and how many documents it holds: what a comparison of unequal
-runs says of them.
-"""
+"""How much of each run is judged, and how many documents it holds."""
 
 from __future__ import annotations
 
