@@ -305,8 +305,8 @@ def about(
         of_metric = resamples[:, i]
         of_metric = of_metric[np.isfinite(of_metric)]
         if len(of_metric) and np.isfinite(x):
-            spread = np.quantile(of_metric, tails) - of_metric.mean()
-            ends[:, i] = x + spread
+            about_mean = x + np.quantile(of_metric, tails)
+            ends[:, i] = about_mean - of_metric.mean()
     if calls is not None:
         bounds = [call.bounds for call in calls]
         least, greatest = np.array(bounds, dtype=float).T
