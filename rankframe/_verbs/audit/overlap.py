@@ -96,15 +96,18 @@ class Overlap(Result[R_co]):
             common = f"{_both(most, quotes)} have most in common, {share}, and {others}"
         runs = records(self.runs)
         judged = all(row["relevant"] is not None for row in runs)
-        kind, column = "Documents", "only"
+        kind = "Documents"
+        column = "only"
         if judged:
-            kind, column = "Relevant documents", "only_relevant"
+            kind = "Relevant documents"
+            column = "only_relevant"
         alone = ", ".join(f"{quoted(row['run'], quotes)} {row[column]:,}" for row in runs)
         return [common, f"{kind}{self._top} of one run only: {alone}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures of pairs of runs and of single runs."""
-        pairs, runs = records(self.table), records(self.runs)
+        pairs = records(self.table)
+        runs = records(self.runs)
         k = self.settings["k"]
         over = "the length of the longer ranking" if k is None else k
         note = (
@@ -210,7 +213,9 @@ class OverlapOfPart:
     k: int | None
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        setup, names, k = part.setup, self.names, self.k
+        setup = part.setup
+        names = self.names
+        k = self.k
         depth = setup.policies.depth
         entries = entries_of(part.rows, setup, self.runs, names, depth=depth, absent=False)
         ranks = _ranks(entries)
@@ -229,7 +234,8 @@ def _ranks(entries: Entries) -> Floats:
     """The rank of each document in each run; infinite in a run that lacks it."""
     ranks = np.full((entries.documents.height, entries.n_runs), math.inf)
     rows = entries.rows.select("#document", "#run", "#rank").collect(engine="in-memory")
-    document, run = rows["#document"].to_numpy(), rows["#run"].to_numpy()
+    document = rows["#document"].to_numpy()
+    run = rows["#run"].to_numpy()
     ranks[document, run] = rows["#rank"].to_numpy()
     return ranks
 
@@ -253,7 +259,8 @@ def _in_common(
     of_rows = Setup(Roles(query=("query",), doc="document", score="one"))
     compared = call_of_verb(agreement, "other", overlap_at_k, rbo)
     values = compared.on(in_memory(rows, of_rows))
-    top_a, top_b = top[:, a], top[:, b]
+    top_a = top[:, a]
+    top_b = top[:, b]
     n_common = np.bincount(query[top_a & top_b])
     n_either = np.bincount(query[top_a | top_b])
     n_lacking = len(n_either) - len(n_common)
@@ -267,7 +274,8 @@ def _in_common(
 
 def _of_runs(entries: Entries, top: Booleans, names: Sequence[str], setup: Setup) -> pl.DataFrame:
     """A row per run: how many documents it retrieves, and how many only it retrieves."""
-    documents, label = entries.documents, setup.roles.label
+    documents = entries.documents
+    label = setup.roles.label
     counts = [names, *_counts(top)]
     if label in documents.columns:
         require_number(documents.schema, label, "label")
@@ -376,7 +384,8 @@ class Oracle(Result[R_co]):
         )
         notes = (note, *left_out(self, rows, most))
         named = "metric", "run"
-        figures, cells = "mean oracle gain better", {"better": of_all}
+        figures = "mean oracle gain better"
+        cells = {"better": of_all}
         return [grid(self, rows, named, figures, notes, most, cells=cells)]
 
 
@@ -516,7 +525,8 @@ def _of_fusion(
     table: Table[Any], design: Design, fusion: str | FittedFusion[object], paired: PairedValues
 ) -> Floats:
     """The values of the fused run for the same queries; NaN where it has none."""
-    runs, calls = design.runs, paired.calls
+    runs = design.runs
+    calls = paired.calls
     work = FusedValues(fusion, runs, tuple(paired.runs), calls)
     of_fused = setup_of_fused(table.setup, runs)
     schema = pl.Schema({**table.rows.schema, SCORE: pl.Float64()})

@@ -173,17 +173,20 @@ def reproduces(
     >>> found["rmse"].item()  # differences of 0 and 1/2
     0.3535533905932738
     """
-    chosen, example = runs_of(options), "reproduces('ndcg@10', original={'new': 'old'})"
+    chosen = runs_of(options)
+    example = "reproduces('ndcg@10', original={'new': 'old'})"
     calls = refuse_geometric(averaged(metrics, example, table.setup))
     design = Design(chosen, None, (), None, options.get("missing", "error"))
     paired = paired_values(table, calls, design)
-    runs, values = paired.runs, paired.values
+    runs = paired.runs
+    values = paired.values
     pairs = []
     for new, old in original.items():
         if new == old or not {new, old} <= {*runs}:
             says = f": {new!r} and {old!r} are to be two of the runs, {', '.join(runs)}"
             raise InvalidOption(option(original=dict(original)), says)
-        of_new, of_old = runs.index(new), runs.index(old)
+        of_new = runs.index(new)
+        of_old = runs.index(old)
         pairs.append((of_new, of_old))
     orders = orders_of(table, chosen, paired, original, k, union)
     rows = []
@@ -238,7 +241,9 @@ def orders_of(
     union: Union,
 ) -> Taus:
     """Kendall's tau union of each query, for each reproduced run."""
-    frame, setup, query = table.rows, table.setup, paired.query
+    frame = table.rows
+    setup = table.setup
+    query = paired.query
     doc = setup.roles.doc_in(frame.columns)
     if doc is None:
         says = "reproduces compares rankings by document; name the column that holds it: "

@@ -185,7 +185,8 @@ class Conventions(Result[R_co]):
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many values the tools print; of an observed number, who prints it."""
-        rows, metric = records(self.table), self.settings["metric"]
+        rows = records(self.table)
+        metric = self.settings["metric"]
         if self.settings["observed"] is not None:
             return [row["says"] for row in rows if _tells_of_observed(row)]
         values = [value for value, _ in by_value(rows)]
@@ -201,7 +202,8 @@ class Conventions(Result[R_co]):
         body = []
         for value, tools in by_value(rows):
             (cell,) = numbers({"value": value}, "value", digits=DIGITS)
-            reasons, names = reasons_of(tools), tools_in(tools)
+            reasons = reasons_of(tools)
+            names = tools_in(tools)
             body.append((cell, Cell(reasons), Cell(names)))
         unknown = tools_in([row for row in rows if row["value"] is None])
         notes = left_out(self, [], None)
@@ -318,7 +320,8 @@ def conventions(
 
 def explained(text: str) -> pl.DataFrame:
     """A row per tool that has the metric, with all its choices; no table is evaluated."""
-    call, setup = _only(text), Setup()
+    call = _only(text)
+    setup = Setup()
     summary, _, _ = call.metric.doc.partition("\n")
     rows = [Row(OURS, None, call.text, (), summary)]
     for tool, convention, other in _meant(call):
@@ -397,8 +400,10 @@ class _Numbers:
     """The numbers of one table and metric, by the setup and the call that give them."""
 
     def __init__(self, table: pl.DataFrame, setup: Setup, call: Call, spelling: Spelling) -> None:
-        self.table, self.setup = table, setup
-        self.call, self.spelling = call, spelling
+        self.table = table
+        self.setup = setup
+        self.call = call
+        self.spelling = spelling
         self._values: dict[tuple[Setup, Call], float | None] = {}
 
     def value(self, setup: Setup, call: Call) -> float | None:
@@ -411,7 +416,8 @@ class _Numbers:
 
     def of_tool(self, tool: str, convention: Convention, other: Otherwise | None) -> Row:
         """The number that a tool prints, by options of ours or by another formula."""
-        theirs, note = self.setup.counted_as(tool), convention.note
+        theirs = self.setup.counted_as(tool)
+        note = convention.note
         if other is None:
             return self.row(tool, *theirs.resolve(self.call), note)
         value = math.nan
@@ -432,7 +438,8 @@ class _Numbers:
             if isinstance(error, InvalidData) and error.kind in NO_TOOL_COUNTS:
                 raise
             return Row(tool, None, call.text, (), self._noted(error, note))
-        changing, choices = [], []
+        changing = []
+        choices = []
         for choice, ours in _choices(setup, call, self.setup, self.call):
             choices.append(choice)
             if not _same(here, self._with_ours(setup, call, choice, ours)):
@@ -506,7 +513,8 @@ class _Values:
     @property
     def past_items(self) -> pl.Series:
         """The items of past interactions, each once."""
-        past, roles = self.setup.background.interactions, self.setup.roles
+        past = self.setup.background.interactions
+        roles = self.setup.roles
         doc = roles.doc_in(self.numbers.table.columns)
         if past is None or doc is None:
             advice = on(interactions=Verbatim("train"))
@@ -593,7 +601,8 @@ def _choices(
         our_choice = getattr(ours.policies, name)
         if chosen != our_choice:
             yield Choice(name, chosen), our_choice
-    options, our_options = dict(call.options), dict(our_call.options)
+    options = dict(call.options)
+    our_options = dict(our_call.options)
     for name, parameter in call.metric.parameters.items():
         chosen = options.get(name, parameter.default)
         our_choice = our_options.get(name, parameter.default)

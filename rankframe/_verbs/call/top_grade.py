@@ -26,14 +26,16 @@ class TopGrade:
     """Looks at a table, or its parts, and warns of values that take the largest label of all."""
 
     def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
-        self.setup, self.at = setup, at
+        self.setup = setup
+        self.at = at
         self.calls = [call for call in calls if call.of_ranking and not call.of_pairs]
         self.largest = 0.0
         self.taking: dict[Call, None] = {}
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a table, or at a part of one."""
-        setup, calls = self.setup, self.calls
+        setup = self.setup
+        calls = self.calls
         if setup.policies.unjudged == "bounds":
             taking = _with_other_bounds(rows, setup, calls)
         else:
@@ -58,11 +60,13 @@ def warn_of_top_grade(
         names = f"the bounds of {call.text}"
         if others:
             names += " and of other metrics"
-        what, take = "the greatest label of an unjudged document", "take"
+        what = "the greatest label of an unjudged document"
+        take = "take"
         advice: Text = on(unjudged_labels=(0, int(largest)))
     else:
         names = f"{call.text} and other metrics" if others else call.text
-        what, take = "the top grade", "take" if others else "takes"
+        what = "the top grade"
+        take = "take" if others else "takes"
         advice = "it in the formula"
         if "max_label" in call.metric.parameters:
             advice = call.changed(max_label=top).text
@@ -77,7 +81,8 @@ def _with_other_bounds(rows: pl.DataFrame, setup: Setup, calls: Sequence[Call]) 
     """
     if setup.policies.unjudged_labels is not None or not calls:
         return []
-    query, label = setup.roles.query, pl.col(setup.roles.label)
+    query = setup.roles.query
+    label = pl.col(setup.roles.label)
     is_open = label.is_null() | (label < 0)
     open_queries = rows.lazy().filter(is_open).select(query).unique(maintain_order=True)
     chosen = open_queries.head(QUERIES_OF_SAMPLE)

@@ -19,12 +19,14 @@ class UnjudgedQueries:
     """
 
     def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:
-        self.setup, self.at = setup, at
+        self.setup = setup
+        self.at = at
         options = {} if call is None else call.arguments
         sources = options.get("model_labels"), options.get("adjust")
         self.has_other_source = sources != (None, None)
         self.runs: Sequence[str] = () if call is None else call.runs.key
-        self.queries, self.of = 0, 0
+        self.queries = 0
+        self.of = 0
 
     def count(self, counts: Sequence[Unjudged]) -> None:
         """Add the queries of a part, counted once for each column of scores and kind of value."""

@@ -136,7 +136,8 @@ class GroupComparison(Result[R_co]):
 
     def _spread(self, most: int | None) -> Grid:
         """The grid of the figures of the spread."""
-        rows, settings = records(self.spread), self.settings
+        rows = records(self.spread)
+        settings = self.settings
         corrected = _corrected(settings, len(settings["metrics"]), "metrics")
         groups = " and ".join(settings["by"])
         note = f"Intervals and p by resampling inside the groups of {groups}{corrected}."
@@ -255,12 +256,14 @@ def compare_groups(
     >>> table["group"][0], table["difference"].to_list(), table["ratio"].to_list()
     ('young', [-0.75], [0.25])
     """
-    columns, setup = names_of(by), table.setup
+    columns = names_of(by)
+    setup = table.setup
     resampling = Resampling.of(options, "auto")
     calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", setup)
     refuse_bounds(setup)
     refuse_names(["metric", "mean", "n_queries"], columns, "by")
-    weights, cluster = options.get("weights"), options.get("cluster")
+    weights = options.get("weights")
+    cluster = options.get("cluster")
     summary = Summary(tuple(calls), setup, Runs(), columns, weights, resampling, cluster=cluster)
     users = table.by_parts(summary.of_part)
     for name in runs_in(setup):
@@ -347,7 +350,8 @@ class Groups:
         self, pairs: Sequence[tuple[int, int]], test: OfGroups, progress: Progress
     ) -> pl.DataFrame:
         """A row per metric and pair of groups."""
-        names, numbers = self.names, self.numbers
+        names = self.names
+        numbers = self.numbers
         by_call: list[list[tuple[object, ...]]] = [[] for _ in self.calls]
         for done, (a, b) in enumerate(pairs, 1):
             contrast = self._contrast(self.samples[a], self.samples[b], test)
@@ -359,7 +363,8 @@ class Groups:
 
     def _contrast(self, a: Sample, b: Sample, test: OfGroups) -> Iterator[tuple[object, ...]]:
         """The figures of two groups, from the baseline's mean to p, metric by metric."""
-        how, calls = self.resampling, self.calls
+        how = self.resampling
+        calls = self.calls
         contrast, names = contrasted(a, b, test, how.ci, how.resamples, how.seed)
         center_a = means(a.values, a.weights)
         center_b = means(b.values, b.weights)
@@ -390,7 +395,8 @@ class Groups:
 
     def means_by_group(self) -> pl.DataFrame:
         """A row per metric and group, the best group of each metric first."""
-        group_means, numbers = means_of_groups(self.samples, self.calls), self.numbers
+        group_means = means_of_groups(self.samples, self.calls)
+        numbers = self.numbers
         tables = []
         for i, call in enumerate(self.calls):
             metric = pl.lit(call.text).alias("metric")
@@ -432,7 +438,8 @@ def _samples(rows: pl.DataFrame, summary: Summary) -> list[Sample]:
     """The units of each group, from the values of queries with the number of their group."""
     calls = summary.calls
     values = numbers_in(rows, calls)
-    on_scale, weights = scaled(values, calls), rows["#weight"].to_numpy()
+    on_scale = scaled(values, calls)
+    weights = rows["#weight"].to_numpy()
     within = limits(values, calls)
     group = rows["#group"].to_numpy()
     of_groups = [group == i for i in range(group.max() + 1)]

@@ -121,7 +121,8 @@ class Parts(Sliced):
     def lists(self, frame: pl.DataFrame) -> tuple[ItemMetrics, pl.DataFrame]:
         """The metrics of a table, and its users' lists; a metric that lacks a table is refused."""
         metrics = self.metrics_of(frame.schema)
-        columns, catalog = metrics.columns, metrics.known.catalog
+        columns = metrics.columns
+        catalog = metrics.known.catalog
         lists = lists_of(frame, self.setup, self.by, columns)
         return metrics, catalog.within(lists)
 
@@ -168,7 +169,8 @@ class Parts(Sliced):
         over_users = sums.filter(~is_of_item)
         numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
         of_items = metrics.counted.items
-        value, of_sum = pl.col(VALUE), pl.col(SUM)
+        value = pl.col(VALUE)
+        of_sum = pl.col(SUM)
         columns = {name: value.filter(of_sum == name).sum() for name in of_items}
         by_item = sums.filter(is_of_item).group_by(ITEM)
         items = by_item.agg(**columns).sort(ITEM)
@@ -257,7 +259,8 @@ class ItemCounts:
     @cached_property
     def _counted_by(self) -> tuple[object, ...]:
         """The choices that parts must share for their sums to merge."""
-        parts, catalog = self.parts, self._catalog
+        parts = self.parts
+        catalog = self._catalog
         groups = None
         if catalog.groups is not None:
             group = pl.col("#group").cast(pl.String)
@@ -288,7 +291,8 @@ class ShortLists:
             return lists
         query = self.parts.setup.roles.query
         place_in_list = pl.int_range(pl.len()).over(query)
-        last, rank = deepest(metrics.depths), pl.col(RANK)
+        last = deepest(metrics.depths)
+        rank = pl.col(RANK)
         is_read = rank.is_not_null() if last is None else rank <= last
         is_first = place_in_list == 0
         return lists.filter(is_read.fill_null(False) | is_first)
@@ -541,7 +545,9 @@ def compare(
     design = Design(runs_of(options), baseline, names_of(options.get("by")), None, "zero")
     significance = Significance("permutation", correction, family)
     resampling = Resampling.of(options)
-    rows, setup, by = table.rows, table.setup, design.by
+    rows = table.rows
+    setup = table.setup
+    by = design.by
     example = "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)"
     calls = catalog_calls(metrics, setup, example)
     refuse_names([*COMPARED], by, "by")
@@ -594,7 +600,9 @@ class RunsInSlices:
 
     def compared(self, lists: pl.DataFrame) -> Iterator[tuple[int, tuple[object, ...]]]:
         """The number of a metric and its row for each pair of runs, in one slice."""
-        runs, metrics, resampling = self.runs, self.metrics, self.resampling
+        runs = self.runs
+        metrics = self.metrics
+        resampling = self.resampling
         # A user to whom a run shows nothing has an empty list there.
         users = users_of(lists, self.query)
         n_users = users.height

@@ -202,7 +202,8 @@ def _with_exposure(
         attention = pl.when(rank <= k).then(attention).otherwise(0.0)
     if setup.policies.tie_rule.averages:
         attention = attention.mean().over("#list", "#score")
-    e, documents = pl.col("#e"), entries.documents
+    e = pl.col("#e")
+    documents = entries.documents
     with_attention = entries.rows.with_columns(attention.alias("#e"))
     rows = with_attention.collect(engine="in-memory")
     totals = per_document(rows, {"#e": ("sum", e)}, documents.height)

@@ -74,18 +74,21 @@ class Exposures(Sliced):
 
     def sums(self, frame: pl.DataFrame) -> pl.LazyFrame:
         """By slice and item: the times shown, the exposure, and the times shown and relevant."""
-        schema, setup = frame.schema, self.setup
+        schema = frame.schema
+        setup = self.setup
         doc = item_column(setup, schema)
         refuse_names([doc, *FIGURES], self.by, "by")
         refuse_names(FIGURES, [doc], "the table")
         has_labels = setup.roles.label in schema
-        columns, relevant = set(), pl.lit(None, pl.UInt32)
+        columns = set()
+        relevant = pl.lit(None, pl.UInt32)
         if has_labels:
             require_number(schema, setup.roles.label, "label")
             columns = {LABEL}
             is_relevant = pl.col(LABEL) >= setup.policies.relevant
             relevant = is_relevant.fill_null(False).cast(pl.UInt32)
-        lists, rank = lists_of(frame, setup, self.by, columns), pl.col(RANK)
+        lists = lists_of(frame, setup, self.by, columns)
+        rank = pl.col(RANK)
         rows = lists.lazy().filter(rank.is_not_null())
         weighing = self.weighing
         if weighing.k is not None:
@@ -110,7 +113,8 @@ class Exposures(Sliced):
 
     def table(self, sums: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         """One row per slice and item: the sums, and the share of the slice's exposure."""
-        slices, total = [*self.slices], pl.col("exposure").sum()
+        slices = [*self.slices]
+        total = pl.col("exposure").sum()
         if slices:
             total = total.over(slices)
         share = (pl.col("exposure") / total).alias("share")

@@ -56,7 +56,8 @@ def lists_of(
 
     Rows of items that are not shown to the user stay, with a null rank: a user may have no other.
     """
-    schema, query = frame.schema, setup.roles.query
+    schema = frame.schema
+    query = setup.roles.query
     doc = item_column(setup, schema)
     names = sorted(columns)
     table = Columns.of(setup, schema, label=LABEL in columns)
@@ -79,7 +80,8 @@ def lists_of(
 
 def _labels(setup: Setup, table: Columns) -> pl.Expr:
     """The labels as numbers; labels that cannot be added up fail."""
-    column, labels = setup.roles.label, table.label
+    column = setup.roles.label
+    labels = table.label
     if setup.policies.unretrieved == "drop":
         is_retrieved = pl.col(RANK).is_not_null()
         labels = pl.when(is_retrieved).then(labels)
@@ -104,7 +106,8 @@ def _scores(setup: Setup) -> pl.Expr:
 
 def _not_in(frame: pl.LazyFrame, setup: Setup, train: object) -> pl.LazyFrame:
     """The rows, in their order, whose pair of user and item is not in `train`."""
-    schema, query = frame.collect_schema(), setup.roles.query
+    schema = frame.collect_schema()
+    query = setup.roles.query
     # Nothing is ranked, so no score is needed.
     require_all(schema, [(name, "query") for name in query])
     doc = item_column(setup, schema)
@@ -151,7 +154,8 @@ def without(table: Table[Any], train: object) -> pl.DataFrame:
     >>> unseen["query_id"].to_list(), unseen["doc_id"].to_list()
     ([1, 2], ['b', 'a'])
     """
-    rows, setup = table.rows, table.setup
+    rows = table.rows
+    setup = table.setup
     others = _not_in(rows.lazy(), setup, train).collect()
     if 0 < rows.height == others.height:
         _warn_of_other_ids(rows, setup, train)
@@ -274,7 +278,8 @@ class Past:
 
     def of(self, users: pl.DataFrame, name: str) -> pl.DataFrame:
         """A row per user and item of the past: the user's value of `name`, and the item."""
-        history, key = self.history, [*self.history.key]
+        history = self.history
+        key = [*self.history.key]
         named = users.select(*key, name)
         known, pairs = of_common_types(named, history.pairs, key)
         item = pl.col(history.doc).alias(ITEM)
@@ -290,7 +295,8 @@ class Past:
 
     def mean_of(self, users: pl.DataFrame) -> pl.Series:
         """The mean popularity of each user's own items; null for a user without a past."""
-        history, key = self.history, [*self.history.key]
+        history = self.history
+        key = [*self.history.key]
         rows = history.pairs.join(history.counts, on=history.doc)
         popularity = pl.col(SIZE).mean() / history.n_users
         by_user = rows.group_by(key).agg(popularity)
@@ -325,7 +331,8 @@ class CatalogAndPast:
 
     def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None:
         """The popular items and the others; None if the catalog does not name its items."""
-        ids, past = self.catalog.ids, self.past
+        ids = self.catalog.ids
+        past = self.past
         if ids is None or past is None:
             return None
         by_options = self._head_and_tail
@@ -355,7 +362,8 @@ class CatalogAndPast:
 def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) -> CatalogAndPast:
     """The catalog and the past; counts of items are no past, as they do not tell users apart."""
     doc = item_column(setup, schema)
-    background, group = setup.background, setup.roles.group
+    background = setup.background
+    group = setup.roles.group
     past = None
     if background.interactions is not None:
         history = background.interactions.named(setup.roles.query, doc)

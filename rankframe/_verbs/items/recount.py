@@ -50,7 +50,8 @@ class ItemMetrics:
 
         `figures` are the sums over users.
         """
-        needed, values = Counted(), []
+        needed = Counted()
+        values = []
         for call in self.calls:
             relevant = self.relevant if call.relevant is None else call.relevant
             needed.threshold = False
@@ -81,7 +82,8 @@ class ItemMetrics:
 
     def item_type(self, lists: pl.DataFrame) -> pl.DataType:
         """The type of items: that of the lists, or a common one if items of the past count."""
-        past, of_lists = self.known.past, lists.schema[ITEM]
+        past = self.known.past
+        of_lists = lists.schema[ITEM]
         sums = self.counted.items.values()
         counts_past = any(x.depth == PAST for x in sums)
         if past is None or not counts_past:
@@ -120,8 +122,10 @@ class Recount:
     def __init__(
         self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, metrics: ItemMetrics
     ) -> None:
-        self.n, self.metrics = users.height, metrics
-        needed, known = metrics.counted, metrics.known
+        self.n = users.height
+        self.metrics = metrics
+        needed = metrics.counted
+        known = metrics.known
         of_users = users.with_row_index(USER)
         depths = metrics.depths
         shown, had = rows_of(lists, query, of_users, metrics, depths)
@@ -226,7 +230,8 @@ def rows_of(
     depths: Set[Depth],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of the table and of the past that any depth includes, with the numbers of users."""
-    past, catalog = metrics.known.past, metrics.known.catalog
+    past = metrics.known.past
+    catalog = metrics.known.catalog
     rows = lists if TABLE in depths else down_to(lists, deepest(depths))
     rows = rows.join(users, on=query, nulls_equal=True)
     if past is not None and UNSEEN in metrics.counted.columns:
@@ -287,7 +292,8 @@ def resamples_of(recount: Recount, resampling: Resampling, progress: Progress) -
     """The values of each resample of the users, a row per resample; none of a single user."""
     if recount.n < 2:
         return np.empty((0, len(recount.metrics.calls)))
-    resamples, seed = resampling.resamples, resampling.seed
+    resamples = resampling.resamples
+    seed = resampling.seed
     draws = each(counts, resamples, seed, recount.n, progress)
     return np.array([recount.values(weights) for weights in draws])
 

@@ -87,7 +87,8 @@ def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     >>> found["rr"].to_list(), found["precision@5"].to_list()
     ([0.5], [0.2])
     """
-    frame, setup = table.rows, table.setup
+    frame = table.rows
+    setup = table.setup
     calls, expressions, names = _asked(metrics, frame, setup)
     if not names:
         raise no_metric("evaluate('ndcg@10', 'map')")
@@ -163,7 +164,8 @@ def with_metrics(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     >>> df.rank.with_metrics("rr")["rr"].to_list()
     [0.5, 0.5]
     """
-    rows, setup = table.rows, table.setup
+    rows = table.rows
+    setup = table.setup
     every_row = in_memory(rows, setup, table.whole)
     values = call_of_verb(evaluate, *metrics).on(every_row)
     with_values = _joined(rows.lazy(), values.lazy(), setup)
@@ -194,7 +196,8 @@ def with_ranks(table: Table[Any], name: str | None = None) -> pl.DataFrame:
     >>> df.rank.with_ranks()["rank"].to_list()
     [2, 1, 3]
     """
-    setup, schema = table.setup, table.rows.schema
+    setup = table.setup
+    schema = table.rows.schema
     Columns.of(setup, schema, label=False)
     if name == "":
         says = " is no name of a column; write one, as "
@@ -307,7 +310,9 @@ def explain(table: Table[Any], *metrics: str) -> pl.DataFrame:
 
 def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
     """The values of metrics at each rank, or their contributions of each document."""
-    frame, setup, carry = table.rows, table.setup, table.carry
+    frame = table.rows
+    setup = table.setup
+    carry = table.carry
     refuse_bounds(setup)
     refuse_by_document(setup, calls)
     reads = [*carry, *_columns_read(calls)]
@@ -429,7 +434,8 @@ def _agreement(
     other_table = Columns.of(of_other, frame.schema, label=labels)
     refuse_agreement(table)
     refuse_shared_ranks(setup, "agreement")
-    order, other_order = in_rank_order(frame, table), in_rank_order(frame, other_table)
+    order = in_rank_order(frame, table)
+    other_order = in_rank_order(frame, other_table)
     listed = order.score.is_not_null() | other_order.score.is_not_null()
     listed_rows = frame.filter(listed)
     refuse_faults(listed_rows, setup, table, label=labels)

@@ -117,7 +117,8 @@ def judge(
     >>> judged["doc_id"].to_list(), judged.rank.evaluate("recall")["recall"].item()
     (['a', 'b', 'c'], 0.5)
     """
-    rows, setup = table.rows, table.setup
+    rows = table.rows
+    setup = table.setup
     tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
     judgments = tables.qrels.collect()
     tables = replace(tables, qrels=judgments.lazy())

@@ -106,7 +106,8 @@ class JudgedSummary(Summary):
         rows = part.select(OF_QUERY).sort(OF_QUERY).cast(pl.Float64)
         people, known, by_model, weights = rows.fill_null(math.nan).to_numpy().T
         judged = people > 0
-        values, other = known[:, None], by_model[:, None]
+        values = known[:, None]
+        other = by_model[:, None]
         control = Control("model_labels", str(self.model_labels), judged, other[None])
         named = zip(self.slices.values(), where, strict=True)
         slice_in_words = "".join(f" of {name} {x}" for name, x in named)

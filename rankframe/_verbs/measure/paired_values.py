@@ -262,10 +262,12 @@ class ValuesOfRuns:
     weighed_by_metric: bool = False
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        design, setup = self.design, part.setup
+        design = self.design
+        setup = part.setup
         design.runs.require(part.rows, setup)
         rows, facts = design.marked(part.rows, setup, self.calls)
-        of_labels, runs = setup, design.runs
+        of_labels = setup
+        runs = design.runs
         if self.label is not None:
             of_labels = setup.changed(label=self.label)
         of_runs = values(rows, of_labels, runs, self.measured, part.whole)
@@ -422,7 +424,8 @@ class OtherValues:
     weighed_by_metric: bool
 
     def __call__(self, *others: Call, label: str | None = None) -> Floats:
-        design, paired = self.design, self.paired
+        design = self.design
+        paired = self.paired
         calls = others or paired.calls
         runs = [design.baseline or paired.runs[0]] if others else paired.runs
         work = ValuesOfRuns(design, paired.calls, calls, label, self.weighed_by_metric)
@@ -491,7 +494,8 @@ def _same_clicks(
 ) -> pl.Series:
     """The sum of clicks of each query, which all runs share."""
     clicks = _by_runs(call, of_runs, runs, queries)
-    most, least = clicks.max_horizontal(), clicks.min_horizontal()
+    most = clicks.max_horizontal()
+    least = clicks.min_horizontal()
     if (most - least > 1e-9 * most).any():
         raise InvalidData(
             "runs have different clicks, or propensities, for a query; give each run all clicked "
@@ -510,7 +514,8 @@ class ValuesOfPairs:
     calls: Sequence[Call]
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        setup, names = part.setup, self.names
+        setup = part.setup
+        names = self.names
         depth = setup.policies.depth
         entries = entries_of(part.rows, setup, self.runs, names, depth=depth, absent=False)
         of_query = self.runs.queries(setup)
@@ -536,7 +541,8 @@ def _weight_by(
 ) -> pl.Series:
     """The weight of each query by a metric, the same for all runs; 0 where it has no value."""
     weights = _by_runs(call, of_runs, runs, queries)
-    most, least = weights.max_horizontal(), weights.min_horizontal()
+    most = weights.max_horizontal()
+    least = weights.min_horizontal()
     if (most > least).any():
         says = " is another number for each run of a query; name a column, or a metric such as "
         raise InvalidOption(option(weights=call.text), says, option(weights="num_rel"))
@@ -583,7 +589,8 @@ def refuse_groups(
     in_common = has @ has.T  # by pairs of runs
     sizes = in_common.diagonal()
     for first, second in design.pairs(runs):
-        common, smaller = in_common[first, second], min(sizes[first], sizes[second])
+        common = in_common[first, second]
+        smaller = min(sizes[first], sizes[second])
         if smaller and (common == 0 or common < least * smaller):
             raise InvalidData(*_groups(queries, runs, there, (first, second), design.runs))
 
@@ -677,7 +684,8 @@ def rows_of_queries(
     """A table in memory with all rows of some queries; it knows the whole table's largest label."""
     if table.parts is not None:
         return table.parts.of_queries(queries)
-    rows, setups = table.rows, runs.apart(table.setup, ())[0].values()
+    rows = table.rows
+    setups = runs.apart(table.setup, ())[0].values()
     needing = [setup for setup in setups if needs_largest_label(setup, rows.schema, calls)]
     labels = {setup.roles.score: largest_label(rows, setup, calls) for setup in needing}
     rows = rows_with_keys(rows, queries)

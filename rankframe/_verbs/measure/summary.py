@@ -318,7 +318,8 @@ class Summary:
         return with_clicks.collect()
 
     def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        slices, calls = [*self.slices], self.calls
+        slices = [*self.slices]
+        calls = self.calls
         rows = per_query.lazy()
         sums_of_calls = [sums_of(call) for call in calls]
         sums_of_slices = added(rows, calls, slices)
@@ -349,7 +350,8 @@ class Summary:
 
     def _drawn(self, queries: pl.DataFrame) -> tuple[Floats, Floats]:
         """The weights and the sums of the resamples of a slice: resamples by metrics."""
-        resampling, calls = self.resampling, self.calls
+        resampling = self.resampling
+        calls = self.calls
         values = queries.select(call.text for call in calls).to_numpy()
         weights = queries.select(pl.col(call.weights).alias(call.text) for call in calls).to_numpy()
         resamples = 0 if resampling.ci is None else resampling.resamples
@@ -369,7 +371,8 @@ class Summary:
         """The means of a summary, in a column per metric instead of a row."""
         means = {}
         for call in self.calls:
-            figure, text = pl.col(Mean.of(call).figure), call.text
+            figure = pl.col(Mean.of(call).figure)
+            text = call.text
             means[text] = figure.filter(metric=text).first()
         by = [*self.slices.values()]
         if not by:

@@ -62,7 +62,8 @@ def entries_of(
     of_query = runs.queries(setup)
     n_runs = len(names)
     if runs.column is None:
-        documents, number = frame, np.arange(frame.height, dtype=np.int64)
+        documents = frame
+        number = np.arange(frame.height, dtype=np.int64)
         rows = _of_columns(frame, of_query, runs)
     else:
         documents, number, rows = _of_names(frame, of_query, runs, names)
@@ -149,12 +150,14 @@ def _of_names(
     frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
 ) -> tuple[pl.DataFrame, Integers, pl.DataFrame]:
     """The documents, the number of the document of each row, and the rows with a score."""
-    column, doc = str(runs.column), setup.roles.doc_in(frame.columns)
+    column = str(runs.column)
+    doc = setup.roles.doc_in(frame.columns)
     if doc is None:
         says = "documents of several runs are the same if they have the same id"
         why = ", and the table has no document column; say "
         raise InvalidOption(says + why, on(doc=...))
-    query, label = setup.roles.query, setup.roles.label
+    query = setup.roles.query
+    label = setup.roles.label
     of_names = setup.changed(query=(column, *query))
     table = Columns.of(of_names, frame.schema, label=False)
     run = pl.lit(0, pl.Int64)
@@ -186,7 +189,8 @@ def _labels(
     if label.equals(first[pl.Series(number)]):
         return first
     rows = pl.DataFrame({"document": number, "label": label})
-    greatest, least = pl.col("label").max(), pl.col("label").min()
+    greatest = pl.col("label").max()
+    least = pl.col("label").min()
     by_document = rows.group_by("document", maintain_order=True)
     of_each = by_document.agg(greatest, least.alias("least"))
     unlike = of_each.filter(pl.col("label") != pl.col("least"))
@@ -203,7 +207,8 @@ def _labels(
 
 def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
     """The columns that ranking reads, and the row's number, of documents with a score."""
-    roles, policies = table.setup.roles, table.setup.policies
+    roles = table.setup.roles
+    policies = table.setup.policies
     dtype = frame.schema[roles.score]
     score = pl.col(roles.score)
     if dtype in (pl.Boolean, pl.Null):

@@ -84,7 +84,8 @@ class Control:
         """
         has_weight = weights > 0
         judged = self.judged & has_weight
-        mine, theirs = other[judged], other[~self.judged & has_weight]
+        mine = other[judged]
+        theirs = other[~self.judged & has_weight]
         weighing = " and have a weight" if (weights == 0).any() else ""
         self._refuse_few(len(mine), f"{len(other):,} are{weighing}{where}")
         self._refuse_no_others(where, len(mine), len(theirs))
@@ -128,7 +129,8 @@ class Control:
 
     def _warn_of_others(self, name: str, where: str, mine: Floats, theirs: Floats) -> None:
         """Warn where judged queries differ from the others by more than chance."""
-        mean, variance = self.mean, mine.var(axis=0) / len(mine)
+        mean = self.mean
+        variance = mine.var(axis=0) / len(mine)
         if mean is None and len(theirs):
             mean = theirs.mean(axis=0)
             variance = variance + theirs.var(axis=0) / len(theirs)
@@ -198,7 +200,8 @@ class Help:
             names.append(self.adjust)
         else:
             known_before(self.adjust, frame.columns)
-        label, people = setup.roles.label, pl.lit(True)
+        label = setup.roles.label
+        people = pl.lit(True)
         if label in frame.columns:
             people = has_label(label).any().over(setup.roles.query)
         return frame.with_columns(people.alias(PEOPLE)), names
@@ -255,7 +258,8 @@ def by_people(
     People judge all documents of a query or none; the model judges every document.
     """
     refuse_labels_of_model(frame, setup, model_labels, calls)
-    label, query = setup.roles.label, setup.roles.query
+    label = setup.roles.label
+    query = setup.roles.query
     n_given = has_label(label).sum().over(query).alias("#given")
     rows = frame.with_columns(n_given, pl.len().over(query).alias("#rows"))
     refuse_partly_judged(rows, label, query)
@@ -271,7 +275,8 @@ def refuse_labels_of_model(
     frame: pl.DataFrame, setup: Setup, model_labels: str, calls: Sequence[Call]
 ) -> None:
     """Refuse a model's labels that do not go with the metrics or the roles, or that lack a row."""
-    given, schema = option(model_labels=model_labels), frame.schema
+    given = option(model_labels=model_labels)
+    schema = frame.schema
     for name, role in ((setup.roles.label, "label"), (model_labels, "model_labels")):
         require(schema, name, role)
         require_number(schema, name, role)
@@ -324,5 +329,6 @@ def sentences_of(rows: Sequence[Record], settings: Mapping[str, Any]) -> list[st
 def _ends(rows: Sequence[Record], name: str, form: str = "{:,}") -> str:
     """The least and the greatest number of a column as text, or the one number of all rows."""
     figures = [row[name] for row in rows]
-    least, most = form.format(min(figures)), form.format(max(figures))
+    least = form.format(min(figures))
+    most = form.format(max(figures))
     return least if least == most else f"{least} to {most}"

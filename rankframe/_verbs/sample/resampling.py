@@ -123,7 +123,8 @@ def samples(
 
 def _means_of_clusters(rows: pl.DataFrame, key: Sequence[str], call: Call) -> pl.DataFrame:
     """The weighted mean of each cluster, and its weight without queries that have no value."""
-    mean, value = Mean.of(call), pl.col(call.text)
+    mean = Mean.of(call)
+    value = pl.col(call.text)
     weight = pl.col(call.weights)
     counts = value.is_not_null() & (weight > 0)
     weight = weight.filter(counts)
@@ -148,7 +149,8 @@ def limits(values: Floats, calls: Sequence[Call]) -> Limits:
     of_values = on_scale[2:]
     lowest = np.fmin.reduce(of_values, initial=math.nan)
     highest = np.fmax.reduce(of_values, initial=math.nan)
-    low, high = np.fmin(least, lowest), np.fmax(greatest, highest)
+    low = np.fmin(least, lowest)
+    high = np.fmax(greatest, highest)
     return Limits(low, high, has_bounds)
 
 

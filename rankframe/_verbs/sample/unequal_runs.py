@@ -95,7 +95,8 @@ class RunSizes:
         counts = of_runs.agg(mean, most=documents.max(), queries=pl.len())
         most: Any = counts["most"].max()
         queries: Any = counts["queries"].max()
-        share, shares = share_of(calls).text, {}
+        share = share_of(calls).text
+        shares = {}
         if share in values.columns and values[IRRELEVANT].any():
             mean_share = pl.col(share).filter(has_any).mean().fill_null(0.0)
             shares = dict(of_runs.agg(mean_share).iter_rows())
@@ -271,7 +272,8 @@ def in_words(figures: OfRuns, digits: str) -> str:
     """The figure of each run with its name; of many runs, the least and the greatest."""
     texts = {run: f"{figure:{digits}} ({run})" for run, figure in figures.items()}
     if len(figures) > NAMED:
-        low, high = min(figures, key=figures.__getitem__), max(figures, key=figures.__getitem__)
+        low = min(figures, key=figures.__getitem__)
+        high = max(figures, key=figures.__getitem__)
         return f"{texts[low]} to {texts[high]} of {len(figures):,} runs"
     *first, last = texts.values()
     return f"{', '.join(first)} and {last}" if first else last
