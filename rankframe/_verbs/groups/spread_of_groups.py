@@ -165,7 +165,7 @@ class Spread:
         weights = every_weight[:, i]
         within = self.within
         (kind,) = stats.automatic(values, weights, within.declared[[i]])
-        # A group without values has any kind; one of which none holds has none.
+        # A group without values leaves the kind to the others; None is for values that have none.
         if kind is not None or np.isnan(values).all():
             kind = kind or "bca"
         resampled: Any = "percentile" if kind == "bca" else kind

@@ -440,17 +440,12 @@ def _agreement(
     listed_rows = frame.filter(listed)
     refuse_faults(listed_rows, setup, table, label=labels)
     refuse_faults(listed_rows, of_other, other_table, label=labels)
-    columns = {
-        "#query": order.number,
-        "#score": order.score,
-        "#other": other_order.score,
-        "#rank": order.position,
-        "#other_rank": other_order.position,
-    }
+    columns = _columns_of_pair(order, other_order)
     n_relevant: Any = np.zeros(len(order.first))
     if labels:
         is_relevant = (table.label >= setup.policies.relevant).fill_null(False)
-        columns["#relevant"] = relevant = frame.select(is_relevant).to_series()
+        relevant = frame.select(is_relevant).to_series()
+        columns["#relevant"] = relevant
         n_relevant = np.bincount(order.number, relevant.to_numpy(), len(order.first))
         columns["#n_relevant"] = n_relevant[order.number]
     rows = _of_pair(pl.LazyFrame(columns).filter(listed))
@@ -476,6 +471,17 @@ def _queries_with_labels(frame: pl.DataFrame, setup: Setup, order: RankOrder) ->
     """Whether each query has a label."""
     has_label = frame[setup.roles.label].is_not_null()
     return order.queries_with(has_label.to_numpy())
+
+
+def _columns_of_pair(order: RankOrder, other_order: RankOrder) -> dict[str, Any]:
+    """The query of each row, and its scores and ranks in two rankings."""
+    return {
+        "#query": order.number,
+        "#score": order.score,
+        "#other": other_order.score,
+        "#rank": order.position,
+        "#other_rank": other_order.position,
+    }
 
 
 def _of_pair(rows: pl.LazyFrame) -> pl.LazyFrame:
