@@ -360,13 +360,12 @@ def _rows_of_part(
     needed = run_formulas(meant, part.table.setup, part.top, answer)
     along = {carried(name): pl.col(name) for name in named}
     queries = queries_of(frame, setup, part.order)
+    keys = [pl.lit(key).gather("#query").alias(key.name) for key in queries]
+    shown = [pl.col(carried(name)).alias(name) for name in named]
+    ranks = pl.col("#rank").cast(pl.UInt32).alias(rank)
     names = zip(meant, metrics, strict=True)
-    rows = by_row(part, needed, answer, along).select(
-        *(pl.lit(key).gather("#query").alias(key.name) for key in queries),
-        *(pl.col(carried(name)).alias(name) for name in named),
-        pl.col("#rank").cast(pl.UInt32).alias(rank),
-        *(pl.col(call.text).alias(name) for call, name in names),
-    )
+    values = [pl.col(call.text).alias(name) for call, name in names]
+    rows = by_row(part, needed, answer, along).select(*keys, *shown, ranks, *values)
     return collect(rows, frame, setup)
 
 
