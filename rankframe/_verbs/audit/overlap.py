@@ -1,6 +1,4 @@
-"""What fusing several runs may gain: the overlap of their rankings, and the best run of each
-query.
-"""
+"""The overlap of several runs, and the best run of each query: what fusing them may gain."""
 
 from __future__ import annotations
 
@@ -30,6 +28,7 @@ from ..._results.grid import (
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, best_of, quoted
 from ..._support.floats import Booleans, Floats, Integers, np
+from ..._support.joins import left_joined
 from ..._support.option_kinds import Column
 from ..._support.progress import Progress
 from ..._support.statistical_options import Interval
@@ -48,7 +47,7 @@ from ..fuse.fuse import SCORE, fuse
 from ..measure.evaluate import agreement
 from ..measure.paired_values import Design, PairedValues, paired_values, two_or_more
 from ..sample.entries import Entries, entries_of, names_of_runs
-from ..sample.resampling import Resampling, warn_of_t
+from ..sample.resampling import Resampling, numbers_in, warn_of_t
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -84,43 +83,49 @@ class Overlap(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """The pairs of runs with the largest and the least overlap, and the documents of each run
-        alone.
-        """
+        """The pairs of runs with most and least overlap, and the documents of one run only."""
         pairs = [row for row in records(self.table) if row["jaccard"] is not None]
         if not pairs:
             return ["No run has a document"]
-        most, least = (how(pairs, key=lambda row: float(row["jaccard"])) for how in (max, min))
-        share = f"of the documents{self._top} of either"
-        common = f"{_both(most, quotes)} have {_share(most)} {share} in common"
+        most = max(pairs, key=_jaccard)
+        least = min(pairs, key=_jaccard)
+        share = f"{_share(most)} of the documents{self._top} of either"
+        common = f"{_both(most, quotes)} have {share} in common"
         if len(pairs) > 1:
-            common = (
-                f"{_both(most, quotes)} have most in common, {_share(most)} {share}, and "
-                f"{_both(least, quotes)} least, {_share(least)}"
-            )
+            others = f"{_both(least, quotes)} least, {_share(least)}"
+            common = f"{_both(most, quotes)} have most in common, {share}, and {others}"
         runs = records(self.runs)
         judged = all(row["relevant"] is not None for row in runs)
-        kind, counted = ("Relevant documents", "only_relevant") if judged else ("Documents", "only")
-        alone = ", ".join(f"{quoted(row['run'], quotes)} {row[counted]:,}" for row in runs)
+        kind = "Documents"
+        column = "only"
+        if judged:
+            kind = "Relevant documents"
+            column = "only_relevant"
+        alone = ", ".join(f"{quoted(row['run'], quotes)} {row[column]:,}" for row in runs)
         return [common, f"{kind}{self._top} of one run only: {alone}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures of pairs of runs and of single runs."""
-        pairs, runs, k = records(self.table), records(self.runs), self.settings["k"]
+        pairs = records(self.table)
+        runs = records(self.runs)
+        k = self.settings["k"]
         over = "the length of the longer ranking" if k is None else k
         note = (
-            f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: "
-            "over those of either run; rbo: rank-biased overlap of the whole rankings."
+            f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over "
+            "those of either run; rbo: rank-biased overlap of the whole rankings."
         )
-        names = ("retrieved", "only", "relevant", "only_relevant")
-        counts = [name for name in names if any(row[name] is not None for row in runs)]
-        own = f"Documents{self._top} over all queries; only: those that no other run has there."
         of_pairs = grid(self, pairs, ("run", "other"), "overlap jaccard rbo", (note,), most)
-        notes = (own, *left_out(self, pairs, most))
-        return [of_pairs, grid(self, runs, ("run",), " ".join(counts), notes, None)]
+        counts = [name for name in COUNTS if any(row[name] is not None for row in runs)]
+        note_of_runs = (
+            f"Documents{self._top} over all queries; only: those that no other run has there."
+        )
+        notes = (note_of_runs, *left_out(self, pairs, most))
+        of_runs = grid(self, runs, ("run",), " ".join(counts), notes, None)
+        return [of_pairs, of_runs]
 
     @property
     def _top(self) -> str:
+        """The documents that count, in words."""
         k = self.settings["k"]
         return "" if k is None else f" in the top {k}"
 
@@ -169,33 +174,38 @@ def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "bm25": [3, 2, 1], "dense": [None, 2, 1], "label": [1, 0, 0]})
+    >>> rows = {"query_id": [1, 1, 1], "doc_id": list("abc"), "label": [1, 0, 0]}
+    >>> df = pl.DataFrame({**rows, "bm25": [3, 2, 1], "dense": [None, 2, 1]})
     >>> found = df.rank.fusion.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
     >>> found.table["overlap"].item(), found.table["jaccard"].item()
     (0.5, 0.3333333333333333)
-    >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
-    (['bm25', 'dense'], [1, 1], [1, 0])
+    >>> found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
+    ([1, 1], [1, 0])
     """
     chosen = runs_of(options).required()
     names = two_or_more(names_of_runs(table, chosen))
-    found = table.by_parts(OverlapOfPart(chosen, tuple(names), k))
-    of_pairs, of_runs = (
-        found.filter(pl.col("other").is_not_null()),
-        found.filter(pl.col("other").is_null()),
-    )
+    rows = table.by_parts(OverlapOfPart(chosen, tuple(names), k))
+    is_pair = pl.col("other").is_not_null()
     order = [pl.col(name).cast(pl.Enum(names)) for name in ("run", "other")]
-    n, means = pl.col("n_queries").sum(), ["overlap", "jaccard", "rbo"]
-    sums = pl.when(n > 0).then(pl.col(means).sum() / n)
-    pairs = of_pairs.group_by("run", "other").agg(sums, n).sort(order).select(*PAIRS)
-    each = pl.when(pl.col(COUNTS).is_not_null().all()).then(pl.col(COUNTS).sum())
-    counts = of_runs.group_by("run").agg(each).sort(order[0]).select(*OF_RUNS)
-    return Overlap(table.give(pairs), table.give(counts), {"runs": names})
+    n = pl.col("n_queries").sum()
+    sums = pl.col("overlap", "jaccard", "rbo").sum()
+    of_pairs = rows.filter(is_pair).group_by("run", "other")
+    mean = pl.when(n > 0).then(sums / n)
+    means = of_pairs.agg(mean, n)
+    pairs = means.sort(order).select(*PAIRS)
+    counts = pl.col(COUNTS)
+    is_known = counts.is_not_null().all()
+    total = pl.when(is_known).then(counts.sum())
+    of_runs = rows.filter(~is_pair).group_by("run").agg(total)
+    runs = of_runs.sort(order[0]).select(*OF_RUNS)
+    return Overlap(table.give(pairs), table.give(runs), {"runs": names})
 
 
 @dataclass(frozen=True)
 class OverlapOfPart:
-    """The overlap of runs in a part: a row per pair, with sums over its queries, and one per run,
-    which counts documents.
+    """The overlap of runs in a part of a table.
+
+    A row per pair of runs, with sums over its queries, and a row per run, which counts documents.
     """
 
     runs: Runs
@@ -203,65 +213,75 @@ class OverlapOfPart:
     k: int | None
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        setup, names, k = part.setup, self.names, self.k
-        entries = entries_of(
-            part.rows, setup, self.runs, names, depth=setup.policies.depth, absent=False
-        )
+        setup = part.setup
+        names = self.names
+        k = self.k
+        depth = setup.policies.depth
+        entries = entries_of(part.rows, setup, self.runs, names, depth=depth, absent=False)
         ranks = _ranks(entries)
-        top = ranks < (math.inf if k is None else k + 1)
-        pairs = combinations(range(len(names)), 2)
-        rows = [
-            (names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k))
-            for a, b in pairs
-        ]
+        last = math.inf if k is None else k + 1
+        top = ranks < last
+        rows = []
+        for a, b in combinations(range(len(names)), 2):
+            in_common = _in_common(entries.query, ranks, top, (a, b), k)
+            rows.append((names[a], names[b], *in_common))
         of_pairs = pl.DataFrame(rows, schema=PAIRS, orient="row")
-        return pl.concat([of_pairs, _of_runs(entries, top, names, setup)], how="diagonal")
+        of_runs = _of_runs(entries, top, names, setup)
+        return pl.concat([of_pairs, of_runs], how="diagonal")
 
 
 def _ranks(entries: Entries) -> Floats:
     """The rank of each document in each run; infinite in a run that lacks it."""
     ranks = np.full((entries.documents.height, entries.n_runs), math.inf)
     rows = entries.rows.select("#document", "#run", "#rank").collect(engine="in-memory")
-    ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
+    document = rows["#document"].to_numpy()
+    run = rows["#run"].to_numpy()
+    ranks[document, run] = rows["#rank"].to_numpy()
     return ranks
 
 
 def _in_common(
     query: Integers, ranks: Floats, top: Booleans, pair: tuple[int, int], k: int | None
 ) -> tuple[float, float, float, int]:
-    """Of two runs, the sums over queries: overlap, Jaccard index and rank-biased overlap; and the
-    number of queries.
+    """Of two runs, the sums over queries of overlap, Jaccard index and rank-biased overlap.
+
+    And the number of queries.
     """
-    one, other = pair
-    scores = {
-        name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)
-    }
-    rows = pl.DataFrame({"query": query, "document": np.arange(len(query)), **scores})
-    rows = rows.with_columns(
-        pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores
-    )
-    rows = rows.filter(pl.any_horizontal(pl.col(*scores).is_not_null()))
-    calls = call_of(AGREEMENTS["overlap"], (), {"k": k}), call_of(AGREEMENTS["rbo"], (), {})
+    a, b = pair
+    columns: dict[str, Any] = {"query": query, "document": np.arange(len(query))}
+    columns |= {"one": -ranks[:, a], "other": -ranks[:, b]}
+    rows = pl.DataFrame(columns)
+    scores = pl.col("one", "other")
+    rows = rows.with_columns(pl.when(scores.is_finite()).then(scores))
+    rows = rows.filter(pl.any_horizontal(scores.is_not_null()))
+    overlap_at_k = call_of(AGREEMENTS["overlap"], (), {"k": k})
+    rbo = call_of(AGREEMENTS["rbo"], (), {})
     of_rows = Setup(Roles(query=("query",), doc="document", score="one"))
-    values = call_of_verb(agreement, "other", *calls).on(in_memory(rows, of_rows))
-    common, either = (
-        np.bincount(query[x]) for x in (top[:, one] & top[:, other], top[:, one] | top[:, other])
-    )
-    shared = np.pad(common, (0, len(either) - len(common)))[either > 0] / either[either > 0]
-    overlap, rbo = (float(values[call.text].sum()) for call in calls)
-    return overlap, float(shared.sum()), rbo, values.height
+    compared = call_of_verb(agreement, "other", overlap_at_k, rbo)
+    values = compared.on(in_memory(rows, of_rows))
+    top_a = top[:, a]
+    top_b = top[:, b]
+    n_common = np.bincount(query[top_a & top_b])
+    n_either = np.bincount(query[top_a | top_b])
+    n_lacking = len(n_either) - len(n_common)
+    n_common = np.pad(n_common, (0, n_lacking))
+    has_any = n_either > 0
+    jaccard = n_common[has_any] / n_either[has_any]
+    sum_of_overlaps = values[overlap_at_k.text].sum()
+    sum_of_rbo = values[rbo.text].sum()
+    return float(sum_of_overlaps), float(jaccard.sum()), float(sum_of_rbo), values.height
 
 
 def _of_runs(entries: Entries, top: Booleans, names: Sequence[str], setup: Setup) -> pl.DataFrame:
     """A row per run: how many documents it retrieves, and how many only it retrieves."""
-    counts = [names, *_counts(top)]
+    documents = entries.documents
     label = setup.roles.label
-    if label in entries.documents.columns:
-        require_number(entries.documents.schema, label, "label")
+    counts = [names, *_counts(top)]
+    if label in documents.columns:
+        require_number(documents.schema, label, "label")
         relevant = pl.col(label).cast(pl.Float64) >= setup.policies.relevant
-        counts += _counts(
-            top[entries.documents.select(relevant.fill_null(False)).to_series().to_numpy()]
-        )
+        is_relevant = documents.select(relevant.fill_null(False)).to_series()
+        counts += _counts(top[is_relevant.to_numpy()])
     else:
         counts += [[None] * len(names)] * 2
     return pl.DataFrame(dict(zip(OF_RUNS, counts, strict=True)), schema=OF_RUNS)
@@ -274,21 +294,36 @@ def _counts(top: Booleans) -> tuple[list[int], list[int]]:
 
 
 def _both(row: Mapping[str, Any], quotes: tuple[str, str]) -> str:
-    return " and ".join(quoted(row[name], quotes) for name in ("run", "other"))
+    """The names of two runs."""
+    return f"{quoted(row['run'], quotes)} and {quoted(row['other'], quotes)}"
+
+
+def _jaccard(row: Mapping[str, Any]) -> float:
+    """The Jaccard index of two runs."""
+    return float(row["jaccard"])
 
 
 def _share(row: Mapping[str, Any]) -> str:
-    share = 100 * row["jaccard"]
-    return f"{share:.{int(0 < share < 10)}f}%"
+    """The Jaccard index of two runs as a percentage; one below 10% with a decimal."""
+    percentage = 100 * row["jaccard"]
+    return f"{percentage:.1f}%" if 0 < percentage < 10 else f"{percentage:.0f}%"
 
 
 ORACLE = "oracle"
 """The name of the oracle among the runs."""
 
 TABLE = {
-    "metric": "metric", "run": "baseline", "mean": "baseline_mean", "oracle": "mean", "gain": "difference",
-    "ci_low": "ci_low", "ci_high": "ci_high", "interval": "interval", "better": "wins", "n_queries": "n_queries",
-}  # fmt: skip
+    "metric": "metric",
+    "run": "baseline",
+    "mean": "baseline_mean",
+    "oracle": "mean",
+    "gain": "difference",
+    "ci_low": "ci_low",
+    "ci_high": "ci_high",
+    "interval": "interval",
+    "better": "wins",
+    "n_queries": "n_queries",
+}
 """The columns of the table, by the names that a comparison with each run as the baseline gives
 them."""
 
@@ -318,48 +353,40 @@ class Oracle(Result[R_co]):
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """The gain of the best run of each query over the best single run and over the fusion: a
-        sentence per metric.
-        """
-        rows, fusion = records(self.table), self.settings["fusion"]
-        lines = []
-        for metric in self.settings["metrics"]:
-            own = [row for row in rows if row["metric"] == metric and row["mean"] is not None]
-            single = [row for row in own if row["run"] != fusion]
-            if not single:
-                lines.append(f"No query has a value of {metric}")
-                continue
-            best = best_of(single)
-            over = [
-                f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best "
-                "single run"
-            ]
-            fused = (estimated(row, "gain").line for row in own if row["run"] == fusion)
-            over += [f"{gain} over the fusion {quoted(fusion, quotes)}" for gain in fused]
-            says = f"{metric} would be {best['oracle']:.3f} with the best run of each query"
-            lines.append(f"{says}: {', and '.join(over)}")
-        return lines
+        """A sentence per metric: the gain of each query's best run over a run and the fusion."""
+        rows = [row for row in records(self.table) if row["mean"] is not None]
+        return [self._sentence(metric, rows, quotes) for metric in self.settings["metrics"]]
+
+    def _sentence(self, metric: str, rows: Sequence[Record], quotes: Quotes) -> str:
+        """The gain over the best single run, and over the fusion, by a metric."""
+        fusion = self.settings["fusion"]
+        of_metric = [row for row in rows if row["metric"] == metric]
+        single = [row for row in of_metric if row["run"] != fusion]
+        if not single:
+            return f"No query has a value of {metric}"
+        best = best_of(single)
+        gain = estimated(best, "gain").line
+        gains = [f"{gain} over {quoted(best['run'], quotes)}, the best single run"]
+        for row in of_metric:
+            if row["run"] == fusion:
+                gain = estimated(row, "gain").line
+                gains.append(f"{gain} over the fusion {quoted(fusion, quotes)}")
+        says = f"{metric} would be {best['oracle']:.3f} with the best run of each query"
+        return f"{says}: {', and '.join(gains)}"
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and run."""
         rows = records(self.table)
+        intervals = intervals_of(row["interval"] for row in rows)
         note = (
-            "oracle: each query's best run, which only the labels tell; gain: the oracle less "
-            "the run; better: on how many queries. "
+            "oracle: each query's best run, which only the labels tell; gain: the oracle less the "
+            f"run; better: on how many queries. Interval: {intervals}."
         )
-        note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
         notes = (note, *left_out(self, rows, most))
-        return [
-            grid(
-                self,
-                rows,
-                ("metric", "run"),
-                "mean oracle gain better",
-                notes,
-                most,
-                cells={"better": of_all},
-            )
-        ]
+        named = "metric", "run"
+        figures = "mean oracle gain better"
+        cells = {"better": of_all}
+        return [grid(self, rows, named, figures, notes, most, cells=cells)]
 
 
 def of_all(row: Record, name: str) -> Cell:
@@ -426,7 +453,7 @@ def oracle(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
-    ...                    "bm25": [2, 1, 1, 2], "dense": [1, 2, 2, 1]})                       # each is right once
+    ...                    "bm25": [2, 1, 1, 2], "dense": [1, 2, 2, 1]})  # each is right once
     >>> found = df.rank.fusion.oracle("rr", runs=["bm25", "dense"], fusion=None).table
     >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
     (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
@@ -434,21 +461,25 @@ def oracle(
     design = Design(runs_of(options), None, (), weights, options.get("missing", "error"))
     resampling = Resampling.of(options, interval)
     calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
-    found = paired_values(table, calls, design)
-    singles = found.runs
-    best = _best(found.values, calls)
+    paired = paired_values(table, calls, design)
+    singles = paired.runs
+    best = _best(paired.values, calls)
+    name_of_fusion = None
     if fusion is not None:
-        found = _with(found, text_of(fusion), _of_fusion(table, design, fusion, found))
-    found = _with(found, ORACLE, best)
-    pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
-    (of_all,) = found.slices
+        name_of_fusion = text_of(fusion)
+        paired = _with(paired, name_of_fusion, _of_fusion(table, design, fusion, paired))
+    paired = _with(paired, ORACLE, best)
+    last = len(paired.runs) - 1
+    pairs = [(run, last) for run in range(last)]
+    (every_query,) = paired.slices
+    estimation = Estimation.by(interval, resampling)
     with Progress("comparing runs", resampling.progress) as bar:
-        figures = compared_values(found, of_all, pairs, Estimation.by(interval, resampling), bar)
+        figures = compared_values(paired, every_query, pairs, estimation, bar)
     warn_of_t(figures, resampling)
-    figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
-    fused = None if fusion is None else text_of(fusion)
-    settings = {**design.settings, "fusion": fused, "runs": singles}
-    return Oracle(table.give(figures), table.give(found.long()), settings)
+    columns = [pl.col(other).alias(name) for name, other in TABLE.items()]
+    figures = figures.select(columns)
+    settings = {**design.settings, "fusion": name_of_fusion, "runs": singles}
+    return Oracle(table.give(figures), table.give(paired.long()), settings)
 
 
 def _best(values: Floats, calls: Sequence[Call]) -> Floats:
@@ -458,15 +489,13 @@ def _best(values: Floats, calls: Sequence[Call]) -> Floats:
     return best
 
 
-def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
+def _with(paired: PairedValues, name: str, values: Floats) -> PairedValues:
     """The values, with one more run."""
-    if name in found.runs:
-        raise InvalidOption(
-            f"a run has the name {name!r}, which names a row of the result; rename the run"
-        )
-    return replace(
-        found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]])
-    )
+    if name in paired.runs:
+        says = f"a run has the name {name!r}, which names a row of the result"
+        raise InvalidOption(f"{says}; rename the run")
+    of_runs = np.concatenate([paired.values, values[None]])
+    return replace(paired, runs=[*paired.runs, name], values=of_runs)
 
 
 @dataclass(frozen=True)
@@ -480,14 +509,11 @@ class FusedValues:
     largest_label: float | None = None
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        runs = self.runs
         rows = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
-        fused = fuse(rows, self.fusion, runs=self.runs.scores or None, run=self.runs.column)
-        return measure(
-            fused,
-            setup_of_fused(part.setup, self.runs),
-            *self.calls,
-            largest_label=self.largest_label,
-        )
+        fused = fuse(rows, self.fusion, runs=runs.scores or None, run=runs.column)
+        of_fused = setup_of_fused(part.setup, runs)
+        return measure(fused, of_fused, *self.calls, largest_label=self.largest_label)
 
 
 def setup_of_fused(setup: Setup, runs: Runs) -> Setup:
@@ -496,18 +522,20 @@ def setup_of_fused(setup: Setup, runs: Runs) -> Setup:
 
 
 def _of_fusion(
-    table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues
+    table: Table[Any], design: Design, fusion: str | FittedFusion[object], paired: PairedValues
 ) -> Floats:
     """The values of the fused run for the same queries; NaN where it has none."""
-    of_fused, schema = (
-        setup_of_fused(table.setup, design.runs),
-        {**table.rows.schema, SCORE: pl.Float64()},
-    )
-    work = FusedValues(fusion, design.runs, tuple(found.runs), found.calls)
-    if table.parts is not None and needs_largest_label(of_fused, pl.Schema(schema), found.calls):
-        labels = table.by_parts(replace(work, calls=[LARGEST]))[LARGEST.text]
-        work = replace(work, largest_label=float(max(labels.drop_nulls(), default=0)))
-    values = table.by_parts(work)
-    queries, query = found.queries.select(found.query), found.query
-    own = queries.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
-    return own.select(pl.col(call.text).fill_null(math.nan) for call in found.calls).to_numpy()
+    runs = design.runs
+    calls = paired.calls
+    work = FusedValues(fusion, runs, tuple(paired.runs), calls)
+    of_fused = setup_of_fused(table.setup, runs)
+    schema = pl.Schema({**table.rows.schema, SCORE: pl.Float64()})
+    if table.parts is not None and needs_largest_label(of_fused, schema, calls):
+        of_labels = replace(work, calls=[LARGEST])
+        labels = table.by_parts(of_labels)[LARGEST.text]
+        largest = max(labels.drop_nulls(), default=0)
+        work = replace(work, largest_label=float(largest))
+    queries = paired.queries[paired.query]
+    of_fusion = table.by_parts(work)
+    values = left_joined(queries, of_fusion, paired.query)
+    return numbers_in(values, calls)

@@ -1,10 +1,9 @@
-"""How far runs reproduce original ones: the order of documents, the values per query, and the
-effect of the better run.
-"""
+"""How far runs reproduce original ones: order of documents, values per query, and effect."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -19,6 +18,7 @@ from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes, p_of, quoted
 from ..._statistics.agreement import kendall_union, quotient
 from ..._support.floats import Floats, np
+from ..._support.joins import left_joined
 from ..._support.option_kinds import Column
 from ..._table.policies import Cutoff
 from ..._table.runs import RUN, Runs, TheRuns
@@ -71,43 +71,32 @@ class Reproduction(Result[R_co]):
         """For each metric and run, how close it comes to the original."""
         lines = []
         for row in records(self.table):
-            names = " against ".join(quoted(row[name], quotes) for name in ("run", "original"))
-            mean, original, rmse = (
-                number(row[name], 3) for name in ("mean", "original_mean", "rmse")
-            )
+            names = f"{quoted(row['run'], quotes)} against {quoted(row['original'], quotes)}"
+            means = f"{number(row['mean'], 3)} for {number(row['original_mean'], 3)}"
             p = "" if row["p_value"] is None else f", {p_of(row['p_value'], adjusted=False)}"
-            lines.append(f"{names} on {row['metric']}: {mean} for {original}, RMSE {rmse}{p}")
+            lines.append(f"{names} on {row['metric']}: {means}, RMSE {number(row['rmse'], 3)}{p}")
         return lines
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and run."""
         rows = records(self.table)
-        figures = "original_mean mean ktu rmse effect_ratio delta_relative_improvement p_value"
         note = (
             f"Over {queries_of(rows)}. KTU: Kendall's tau of both rankings of a query. A run that "
-            "is reproduced has a KTU and "
+            "is reproduced has a KTU and an effect ratio of 1, an RMSE and a delta of the relative "
+            "improvement (RI) of 0."
         )
-        note += "an effect ratio of 1, an RMSE and a delta of the relative improvement (RI) of 0."
-        return [
-            grid(
-                self,
-                rows,
-                ("metric", "run", "original"),
-                figures,
-                (note, *left_out(self, rows, most)),
-                most,
-            )
-        ]
+        named = "metric", "run", "original"
+        notes = (note, *left_out(self, rows, most))
+        figures = "original_mean mean ktu rmse effect_ratio delta_relative_improvement p_value"
+        return [grid(self, rows, named, figures, notes, most)]
 
 
 def _runs(original: Mapping[str, str], runs: TheRuns | None = None, run: str | None = None) -> Runs:
     """The runs of a call; by default the columns that `original` names."""
-    names = (
-        None
-        if runs is not None or run is not None
-        else [*dict.fromkeys([*original.values(), *original])]
-    )
-    return Runs.of(names if runs is None else runs, run)
+    if runs is None and run is None:
+        names = dict.fromkeys([*original.values(), *original])
+        return Runs.of([*names], None)
+    return Runs.of(runs, run)
 
 
 @verb(gives="whole", among=METRICS, watched=True, runs=_runs)
@@ -179,91 +168,118 @@ def reproduces(
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
     ...     "old": [2, 1, 2, 1], "again": [2, 1, 1, 2]})
     >>> found = df.rank.collection.reproduces("rr", original={"again": "old"}).table
-    >>> found["mean"].item(), found["ktu"].item(), found["rmse"].item()        # tau of 1 and -1; differences of 0 and 1/2
-    (0.75, 0.0, 0.3535533905932738)
+    >>> found["mean"].item(), found["ktu"].item()  # tau of 1 and -1
+    (0.75, 0.0)
+    >>> found["rmse"].item()  # differences of 0 and 1/2
+    0.3535533905932738
     """
-    chosen, example = runs_of(options), "reproduces('ndcg@10', original={'new': 'old'})"
+    chosen = runs_of(options)
+    example = "reproduces('ndcg@10', original={'new': 'old'})"
     calls = refuse_geometric(averaged(metrics, example, table.setup))
-    found = paired_values(
-        table, calls, Design(chosen, None, (), None, options.get("missing", "error"))
-    )
-    for name, of in original.items():
-        if not {name, of} <= {*found.runs} or name == of:
-            says = f": {name!r} and {of!r} are to be two of the runs, {', '.join(found.runs)}"
+    design = Design(chosen, None, (), None, options.get("missing", "error"))
+    paired = paired_values(table, calls, design)
+    runs = paired.runs
+    values = paired.values
+    pairs = []
+    for new, old in original.items():
+        if new == old or not {new, old} <= {*runs}:
+            says = f": {new!r} and {old!r} are to be two of the runs, {', '.join(runs)}"
             raise InvalidOption(option(original=dict(original)), says)
-    pairs = [(found.runs.index(name), found.runs.index(of)) for name, of in original.items()]
-    orders = orders_of(table, chosen, found, original, k, union)
-    rows, per_query = [], []
+        of_new = runs.index(new)
+        of_old = runs.index(old)
+        pairs.append((of_new, of_old))
+    orders = orders_of(table, chosen, paired, original, k, union)
+    rows = []
     for i, call in enumerate(calls):
         for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
-            both = found.values[
-                [*pair, *pairs[0]], :, i
-            ]  # the run, its original, and those of the baseline
-            figures = effects(both[:, ~np.isnan(both).any(axis=0)], is_baseline=pair == pairs[0])
-            rows.append((call.text, new, old, *figures[:2], order.mean(), *figures[2:]))
+            # The run, its original, the baseline and the baseline's original.
+            of_four = values[[*pair, *pairs[0]], :, i]
+            has_all = ~np.isnan(of_four).any(axis=0)
+            is_baseline = pair == pairs[0]
+            means, others = effects(of_four[:, has_all], is_baseline=is_baseline)
+            rows.append((call.text, new, old, *means, order.mean(), *others))
+    per_query = []
     for (new, old), pair, order in zip(original.items(), pairs, orders, strict=True):
-        d = found.rows({"run": new, "original": old}, differences(*found.values[[*reversed(pair)]]))
-        per_query.append(d.insert_column(len(found.query) + 2, order))
-    of_table = table_in(rows, TABLE)
-    return Reproduction(
-        table.give(of_table), table.give(pl.concat(per_query)), {"runs": found.runs}
-    )
+        of_new, of_old = pair
+        d = differences(values[of_old], values[of_new])
+        of_queries = paired.rows({"run": new, "original": old}, d)
+        place = len(paired.query) + 2
+        per_query.append(of_queries.insert_column(place, order))
+    by_metric = table_in(rows, TABLE)
+    by_query = pl.concat(per_query)
+    return Reproduction(table.give(by_metric), table.give(by_query), {"runs": runs})
 
 
-def effects(values: Floats, *, is_baseline: bool) -> tuple[float, ...]:
-    """The figures of a run after those of its order, from the values of the run, its original, the
-    baseline and its original.
+def effects(values: Floats, *, is_baseline: bool) -> tuple[Sequence[float], Sequence[float]]:
+    """The means of a run and its original, and the figures after those of its order.
+
+    `values` are those of the run, of its original, of the baseline and of the baseline's original.
     """
     if not values.size:
-        return (*[np.nan] * 6, 0)
-    d, means = differences(values[1], values[0]), values.mean(axis=1)
-    (p,), _ = stats.paired_test(d[:, None], np.ones(len(d)), "t", 1, 0)
-    gain, old_gain = means[:2] - means[2:]
-    effect = quotient(gain, old_gain), quotient(old_gain, means[3]) - quotient(gain, means[2])
-    own = (np.nan, np.nan) if is_baseline else map(float, effect)
-    return (*means[:2], float(np.sqrt((d**2).mean())), *own, p, len(d))
+        return [math.nan] * 2, [*[math.nan] * 4, 0]
+    d = differences(values[1], values[0])
+    means = values.mean(axis=1)
+    mse = (d**2).mean()
+    weights = np.ones(len(d))
+    (p,), _ = stats.paired_test(d[:, None], weights, "t", 1, 0)
+    effect_ratio = delta = math.nan
+    if not is_baseline:
+        gain, old_gain = means[:2] - means[2:]
+        effect_ratio = float(quotient(gain, old_gain))
+        improvement = quotient(gain, means[2])
+        delta = float(quotient(old_gain, means[3]) - improvement)
+    rmse = float(np.sqrt(mse))
+    return means[:2], [rmse, effect_ratio, delta, p, len(d)]
 
 
 def orders_of(
     table: Table[Any],
     runs: Runs,
-    found: PairedValues,
+    paired: PairedValues,
     original: Original,
     k: int | None,
     union: Union,
 ) -> Taus:
     """Kendall's tau union of each query, for each reproduced run."""
-    frame, setup, query = table.rows, table.setup, found.query
+    frame = table.rows
+    setup = table.setup
+    query = paired.query
     doc = setup.roles.doc_in(frame.columns)
     if doc is None:
-        raise InvalidOption(
-            "reproduces compares rankings by document; name the column that holds it: ", on(doc=...)
-        )
-    rows = frame.select(*dict.fromkeys([*runs.key, *query]), pl.col(doc).alias("#doc"))
+        says = "reproduces compares rankings by document; name the column that holds it: "
+        raise InvalidOption(says, on(doc=...))
+    names = dict.fromkeys([*runs.key, *query])
+    rows = frame.select(*names, pl.col(doc).alias("#doc"))
     ranked = runs.each(frame, setup, lambda run: rows.hstack(ranks_of(frame, run, "#rank")))
-    ranked = ranked.filter(pl.col("#rank") <= (k or pl.col("#rank").max()))
+    rank = pl.col("#rank")
+    ranked = ranked.filter(rank <= (k or rank.max()))
     taus = []
-    for pair in original.items():
-        new, old = (ranked.filter(pl.col(RUN) == run).drop(RUN) for run in pair)
-        both = old.join(
-            new, on=[*query, "#doc"], how="full", coalesce=True, nulls_equal=True, suffix="#new"
-        )
-        order = (
-            [pl.col("#doc").cast(pl.String)]
-            if union == "sorted"
-            else [pl.col("#rank"), pl.col("#rank#new")]
-        )
-        both = both.sort(order, nulls_last=True)
-        place = pl.int_range(pl.len()).over(query)
-        in_order = {
-            at: pl.col("#place").sort_by(at, nulls_last=True) for at in ("#rank", "#rank#new")
-        }
-        lists = (x.head(pl.col(at).count()).alias(at) for at, x in in_order.items())
-        of_query = both.with_columns(place.alias("#place")).group_by(query).agg(*lists)
-        tau = [kendall_union(*row) for row in of_query.select("#rank", "#rank#new").iter_rows()]
-        values = of_query.select(*query, pl.Series("ktu", tau, pl.Float64).fill_nan(None))
-        own = found.queries.select(query)
-        taus.append(
-            own.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")["ktu"]
-        )
+    for new_run, old_run in original.items():
+        new = ranked.filter(pl.col(RUN) == new_run).drop(RUN)
+        old = ranked.filter(pl.col(RUN) == old_run).drop(RUN)
+        by_query = _taus(old, new, query, union)
+        of_queries = left_joined(paired.queries[query], by_query, query)
+        taus.append(of_queries["ktu"])
     return taus
+
+
+def _taus(old: pl.DataFrame, new: pl.DataFrame, query: Sequence[str], union: Union) -> pl.DataFrame:
+    """Kendall's tau union of each query that one of two rankings has."""
+    on = [*query, "#doc"]
+    both = old.join(new, on=on, how="full", coalesce=True, nulls_equal=True, suffix="#new")
+    order = [pl.col("#rank"), pl.col("#rank#new")]
+    if union == "sorted":
+        order = [pl.col("#doc").cast(pl.String)]
+    place = pl.int_range(pl.len()).over(query)
+    in_order = both.sort(order, nulls_last=True)
+    numbered = in_order.with_columns(place.alias("#place"))
+    lists = []
+    for rank in ("#rank", "#rank#new"):
+        by_rank = pl.col("#place").sort_by(rank, nulls_last=True)
+        n_ranked = pl.col(rank).count()
+        lists.append(by_rank.head(n_ranked).alias(rank))
+    of_query = numbered.group_by(query).agg(*lists)
+    rankings = of_query.select("#rank", "#rank#new").iter_rows()
+    tau = [kendall_union(*pair) for pair in rankings]
+    ktu = pl.Series("ktu", tau, pl.Float64)
+    return of_query.select(*query, ktu.fill_nan(None))

@@ -1,6 +1,4 @@
-"""The number that each tool prints for a table, the choices that change it, and the tool behind a
-number.
-"""
+"""The number that each tool prints, the choices that change it, and the tool behind a number."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from itertools import starmap
 from typing import Any, TypeVar
 
 import polars as pl
@@ -139,8 +138,10 @@ takes the place of {}."""
 def in_words(name: str, value: object, shown: str) -> str:
     """The effect of a value of a policy or an option; `shown` is the value as text."""
     clauses = {**POLICIES_IN_WORDS, **IN_WORDS}.get(name, {})
-    known = value if value is None or isinstance(value, (str, bool)) else ...
-    clause = clauses.get(known, clauses.get(..., f"{name} is {{}}"))
+    is_listed = value is None or isinstance(value, (str, bool))
+    known = value if is_listed else ...
+    for_others = clauses.get(..., f"{name} is {{}}")
+    clause = clauses.get(known, for_others)
     return clause.format(shown)
 
 
@@ -185,34 +186,30 @@ class Conventions(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many values the tools print; of an observed number, who prints it."""
         rows = records(self.table)
+        metric = self.settings["metric"]
         if self.settings["observed"] is not None:
-            return [
-                row["says"]
-                for row in rows
-                if row["tool"] in (OURS, ONE_CHOICE) or row["difference"] == 0
-            ]
+            return [row["says"] for row in rows if _tells_of_observed(row)]
         values = [value for value, _ in by_value(rows)]
         if len(values) == 1:
-            return [f"All tools here print the same {self.settings['metric']}"]
-        least, most = (number(value, DIGITS) for value in (min(values), max(values)))
-        return [f"{len(values)} values of {self.settings['metric']}, from {least} to {most}"]
+            return [f"All tools here print the same {metric}"]
+        least = number(min(values), DIGITS)
+        most = number(max(values), DIGITS)
+        return [f"{len(values)} values of {metric}, from {least} to {most}"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per value: the tools that print it, and why it is another one than rankframe's."""
         rows = records(self.table)
-        body = [
-            (
-                *numbers({"value": value}, "value", digits=DIGITS),
-                Cell(reasons_of(tools)),
-                Cell(tools_in(tools)),
-            )
-            for value, tools in by_value(rows)
-        ]
-        unknown = ", ".join(row["tool"] for row in rows if row["value"] is None)
-        notes = [f"Not known here: {unknown}."] if unknown else []
-        return [
-            Grid((), ("value",), body, (*notes, *left_out(self, [], None)), ("because", "tools"))
-        ]
+        body = []
+        for value, tools in by_value(rows):
+            (cell,) = numbers({"value": value}, "value", digits=DIGITS)
+            reasons = reasons_of(tools)
+            names = tools_in(tools)
+            body.append((cell, Cell(reasons), Cell(names)))
+        unknown = tools_in([row for row in rows if row["value"] is None])
+        notes = left_out(self, [], None)
+        if unknown:
+            notes = [f"Not known here: {unknown}.", *notes]
+        return [Grid((), ("value",), body, notes, ("because", "tools"))]
 
 
 DIGITS = 4
@@ -228,10 +225,18 @@ def by_value(rows: Sequence[Record]) -> list[tuple[float, list[Record]]]:
     known.sort(key=lambda row: row["tool"] != OURS)
     groups: dict[float, list[Record]] = {}
     for row in known:
-        groups.setdefault(round(row["value"], SAME), []).append(row)
-    first, *others = groups.items() if groups else [(math.nan, [])]
+        value = round(row["value"], SAME)
+        groups.setdefault(value, []).append(row)
+    if not groups:
+        return []
+    first, *others = groups.items()
     others.sort(key=lambda group: -len(group[1]))
-    return [first, *others] if groups else []
+    return [first, *others]
+
+
+def _tells_of_observed(row: Record) -> bool:
+    """Whether a row is about rankframe's value, a single choice, or a tool with the same value."""
+    return row["tool"] in (OURS, ONE_CHOICE) or row["difference"] == 0
 
 
 def tools_in(rows: Sequence[Record]) -> str:
@@ -241,7 +246,10 @@ def tools_in(rows: Sequence[Record]) -> str:
 
 def reasons_of(rows: Sequence[Record]) -> str:
     """The settings of the tools that change the value, each once; the words of another formula."""
-    reasons = (row["differs_by"] or ("" if row["metric"] else row["says"]) for row in rows)
+    reasons = []
+    for row in rows:
+        of_formula = "" if row["metric"] else row["says"]
+        reasons.append(row["differs_by"] or of_formula)
     return " or ".join(dict.fromkeys(filter(None, reasons)))
 
 
@@ -249,7 +257,7 @@ def reasons_of(rows: Sequence[Record]) -> str:
 def conventions(
     table: Table[R], metric: str, observed: float | str | None = None
 ) -> Conventions[R]:
-    """The value that each tool would print for this table, and the settings of the tool that cause
+    r"""The value that each tool would print for this table, and the settings of the tool that cause
     the difference.
 
     Parameters
@@ -278,37 +286,44 @@ def conventions(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
+    >>> rows = {"query_id": [1, 1, 2], "doc_id": list("aba"), "score": [3, 2, 1]}
+    >>> df = pl.DataFrame({**rows, "label": [1, 2, 0]})
     >>> found = df.rank.conventions("ndcg@10").table
     >>> [choices for tool, choices in zip(found["tool"], found["differs_by"]) if tool == "lightgbm"]
     ['no_relevant=one, gain=exponential']
-    >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
+    >>> rows = {"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]}
+    >>> short = pl.DataFrame(rows)
     >>> found = short.rank.conventions("ndcg@10", observed=1.0).table
-    >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
-    '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
+    >>> says = next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
+    >>> print(*says.split("; "), sep="\n")
+    1.0 is what mlflow prints: its ideal has no more documents than were retrieved
+    the definition says 0.6
     """
     setup = table.setup
     refuse_bounds(setup)
-    call, seen = _only(metric), None if observed is None else Seen.of(observed)
+    call = _only(metric)
+    seen = None if observed is None else Seen.of(observed)
     numbers = _Numbers(table.rows, setup, call, table.spelling)
-    rows = [numbers.row(OURS, setup, call), *(numbers.of_tool(*meant) for meant in _meant(call))]
-    if seen is not None and not any(seen.matches(row.value) for row in rows):
+    rows = [numbers.row(OURS, setup, call)]
+    rows += [numbers.of_tool(*meant) for meant in _meant(call)]
+    if seen is None:
+        by_tool = _table(rows, [row.clauses for row in rows])
+        return Conventions(table.give(by_tool), {"metric": call.text, "observed": None})
+    if not any(seen.matches(row.value) for row in rows):
         rows += [row for row in numbers.single_choices() if seen.matches(row.value)]
-    says = [row.clauses for row in rows] if seen is None else list(_sentences(rows, seen))
-    result = _table(rows, says)
-    if seen is not None:
-        result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
-        result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
-    settings = {"metric": call.text, "observed": None if seen is None else seen.text}
-    return Conventions(table.give(result), settings)
+    by_tool = _table(rows, [*_sentences(rows, seen)])
+    difference = by_tool["value"] - float(seen.number)
+    by_tool.insert_column(2, difference.alias("difference"))
+    by_tool = by_tool.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
+    return Conventions(table.give(by_tool), {"metric": call.text, "observed": seen.text})
 
 
 def explained(text: str) -> pl.DataFrame:
-    """One row per tool that has the metric: all choices in which the tool differs from the
-    defaults, without a table.
-    """
-    call, setup = _only(text), Setup()
-    rows = [Row(OURS, None, call.text, (), call.metric.doc.partition("\n")[0])]
+    """A row per tool that has the metric, with all its choices; no table is evaluated."""
+    call = _only(text)
+    setup = Setup()
+    summary, _, _ = call.metric.doc.partition("\n")
+    rows = [Row(OURS, None, call.text, (), summary)]
     for tool, convention, other in _meant(call):
         if other is not None:
             rows.append(Row(tool, None, None, (), convention.note, other.says))
@@ -339,11 +354,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class Row:
-    """The answer of a tool: the number, the metric as computed, the choices that change the number,
-    and a note.
+    """The answer of a tool.
 
-    For a tool with another formula under the metric's name, `metric` is None, and `formula`
-    describes it.
+    Attributes
+    ----------
+    tool, value
+        The tool, and the number that it prints.
+    metric
+        The metric as computed; None for a tool with another formula under its name.
+    choices
+        The choices that change the number.
+    note
+        What no choice reproduces.
+    formula
+        The other formula, in words.
     """
 
     tool: str
@@ -366,113 +390,117 @@ class Row:
 
 def _table(rows: Sequence[Row], says: Sequence[str]) -> pl.DataFrame:
     """A row per tool, and what it says."""
-    found = (
-        (row.tool, row.value, row.metric, row.differs_by, row.note, x)
-        for row, x in zip(rows, says, strict=True)
-    )
-    return pl.DataFrame([*found], SCHEMA, orient="row")
+    cells = []
+    for row, sentence in zip(rows, says, strict=True):
+        cells.append((row.tool, row.value, row.metric, row.differs_by, row.note, sentence))
+    return pl.DataFrame(cells, SCHEMA, orient="row")
 
 
 class _Numbers:
     """The numbers of one table and metric, by the setup and the call that give them."""
 
     def __init__(self, table: pl.DataFrame, setup: Setup, call: Call, spelling: Spelling) -> None:
-        self.table, self.setup, self.call, self.spelling = table, setup, call, spelling
-        self._found: dict[tuple[Setup, Call], float | None] = {}
+        self.table = table
+        self.setup = setup
+        self.call = call
+        self.spelling = spelling
+        self._values: dict[tuple[Setup, Call], float | None] = {}
 
     def value(self, setup: Setup, call: Call) -> float | None:
         """The mean over the queries that count; of a metric of the whole table, its value."""
-        if (setup, call) not in self._found:
-            of_whole = CATALOG_METRICS.get(call.metric.name) is call.metric
-            self._found[setup, call] = (of_table if of_whole else mean_of)(self.table, setup, call)
-        return self._found[setup, call]
+        if (setup, call) not in self._values:
+            is_of_table = CATALOG_METRICS.get(call.metric.name) is call.metric
+            measured = of_table if is_of_table else mean_of
+            self._values[setup, call] = measured(self.table, setup, call)
+        return self._values[setup, call]
 
     def of_tool(self, tool: str, convention: Convention, other: Otherwise | None) -> Row:
         """The number that a tool prints, by options of ours or by another formula."""
         theirs = self.setup.counted_as(tool)
+        note = convention.note
         if other is None:
-            return self.row(tool, *theirs.resolve(self.call), convention.note)
-        value, note = None, convention.note
+            return self.row(tool, *theirs.resolve(self.call), note)
+        value = math.nan
         if other.value is not None:
             try:
-                value = other.value(_Values(self, replace(theirs, convention=None)))
+                values = _Values(self, replace(theirs, convention=None))
+                value = other.value(values)
             except RankframeError as error:
-                note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
-        return Row(
-            tool, None if value is None or math.isnan(value) else value, None, (), note, other.says
-        )
+                note = self._noted(error, note)
+        known = None if math.isnan(value) else value
+        return Row(tool, known, None, (), note, other.says)
 
     def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
-        """The number that a tool with this setup and call prints, with the choices that change
-        it.
-        """
+        """The number of a tool with this setup and call, with the choices that change it."""
         try:
             here = self.value(setup, call)
         except RankframeError as error:  # such as tied scores under a rule of the tool that we lack
             if isinstance(error, InvalidData) and error.kind in NO_TOOL_COUNTS:
                 raise
-            note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
-            return Row(tool, None, call.text, (), note)
-        choices = list(_choices(setup, call, self.setup, self.call))
-        matter = [
-            choice
-            for choice, ours in choices
-            if not _same(here, self._without(setup, call, choice, ours))
-        ]
-        if not matter and tool != OURS and not _same(here, self._without(self.setup, self.call)):
-            matter = [choice for choice, _ in choices]  # several choices make the same difference
-        return Row(tool, here, call.text, tuple(matter), note)
+            return Row(tool, None, call.text, (), self._noted(error, note))
+        changing = []
+        choices = []
+        for choice, ours in _choices(setup, call, self.setup, self.call):
+            choices.append(choice)
+            if not _same(here, self._with_ours(setup, call, choice, ours)):
+                changing.append(choice)
+        our_value = self._value_if_any(self.setup, self.call)
+        is_ours = tool == OURS or _same(here, our_value)
+        if not changing and not is_ours:
+            changing = choices  # several of them make the same difference
+        return Row(tool, here, call.text, tuple(changing), note)
 
-    def _without(
-        self, setup: Setup, call: Call, choice: Choice | None = None, ours: object = None
-    ) -> float | None:
-        """The value with our choice in place of the tool's; NaN if it does not go with the other
-        choices.
-        """
+    def _noted(self, error: RankframeError, note: str) -> str:
+        """A note after the sentence of an error."""
+        sentence = worded(error.parts, self.spelling)
+        return "; ".join(filter(None, [sentence, note]))
+
+    def _with_ours(self, setup: Setup, call: Call, choice: Choice, ours: object) -> float | None:
+        """The value with our choice in place of the tool's; NaN if the others exclude it."""
         try:
-            return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
+            changed = _with(setup, call, choice.name, ours)
+        except RankframeError:
+            return math.nan
+        return self._value_if_any(*changed)
+
+    def _value_if_any(self, setup: Setup, call: Call) -> float | None:
+        """The value; NaN if the choices exclude each other."""
+        try:
+            return self.value(setup, call)
         except RankframeError:
             return math.nan
 
     def single_choices(self) -> Iterator[Row]:
-        """The number that each single choice gives: another word of an option, or a number that a
-        tool uses.
-        """
-        name = self.call.metric.name
-        sets = [
-            x for tool in CONVENTIONS.values() for x in (tool.policies, tool.metrics.get(name, {}))
-        ]
-        settings = [setting for some in sets for setting in some.items()]
-        label = self.setup.roles.label
-        labels = (
-            self.table[label].drop_nulls().unique().sort().to_list()
-            if label in self.table.columns
-            else []
-        )
-        settings += [
-            ("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS
-        ]
-        for name, policy in declared(Policies).items():
-            settings += [
-                (name, value)
-                for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))
-            ]
-        settings += [
-            (name, word)
-            for name, kind in self.call.metric.kinds.items()
-            if kind
-            for word in kind.words
-        ]
-        settings += [("k", None)] if "k" in self.call.metric.parameters else []
-        for name, value in dict.fromkeys(settings):
-            if (name, value) == ("unjudged", "bounds"):
+        """The number that each single choice gives."""
+        for choice in dict.fromkeys(self._tried()):
+            if choice == Choice("unjudged", "bounds"):
                 continue  # it gives two numbers
             with suppress(RankframeError):  # the choice may exclude another one
-                setup, call = _with(self.setup, self.call, name, value)
+                setup, call = _with(self.setup, self.call, choice.name, choice.value)
                 if (setup, call) != (self.setup, self.call):
-                    yield Row(
-                        ONE_CHOICE, self.value(setup, call), call.text, (Choice(name, value),), ""
-                    )
+                    yield Row(ONE_CHOICE, self.value(setup, call), call.text, (choice,), "")
+
+    def _tried(self) -> Iterator[Choice]:
+        """Each word of a policy or an option, numbers that tools use, and labels as thresholds."""
+        metric = self.call.metric
+        label = self.setup.roles.label
+        for tool in CONVENTIONS.values():
+            of_metric = tool.metrics.get(metric.name, {})
+            yield from starmap(Choice, (*tool.policies.items(), *of_metric.items()))
+        if label in self.table.columns:
+            labels = self.table[label].drop_nulls().unique().sort()
+            if len(labels) <= MOST_THRESHOLDS:
+                yield from [Choice("relevant", x) for x in labels if x > 0]
+        for name, policy in declared(Policies).items():
+            words: list[object] = [*policy.words]
+            if bool in policy.kinds:
+                words += [True, False]
+            yield from [Choice(name, word) for word in words]
+        for name, kind in metric.kinds.items():
+            if kind:
+                yield from [Choice(name, word) for word in kind.words]
+        if "k" in metric.parameters:
+            yield Choice("k", None)
 
 
 @dataclass(frozen=True)
@@ -485,12 +513,12 @@ class _Values:
     @property
     def past_items(self) -> pl.Series:
         """The items of past interactions, each once."""
-        past, roles = self.setup.background.interactions, self.setup.roles
+        past = self.setup.background.interactions
+        roles = self.setup.roles
         doc = roles.doc_in(self.numbers.table.columns)
         if past is None or doc is None:
-            raise InvalidOption(
-                "it reads past interactions; give them, as ", on(interactions=Verbatim("train"))
-            )
+            advice = on(interactions=Verbatim("train"))
+            raise InvalidOption("it reads past interactions; give them, as ", advice)
         return past.named(roles.query, doc).counts[doc]
 
     @property
@@ -504,26 +532,28 @@ class _Values:
         return self.numbers.call
 
     def of(self, text: str, items: object = None, **options: object) -> float:
-        """The value of a metric at the call's cutoff, with options that no text holds; NaN if
-        undefined.
+        """The value of a metric at the call's cutoff; NaN if undefined.
+
+        The options may be some that no text holds.
         """
         (call,) = _named(text)
         k = self.call.arguments.get("k")
-        call = call_of(call.metric, (), {**call.arguments, "k": k, **options}, call.relevant)
-        table, setup = self.numbers.table, self.setup
-        known = self.numbers.value
-        value = (
-            known(setup, call)
-            if items is None
-            else of_table(table, setup.on(items=items), call, "drop")
-        )
+        arguments = {**call.arguments, "k": k, **options}
+        call = call_of(call.metric, (), arguments, call.relevant)
+        if items is None:
+            value = self.numbers.value(self.setup, call)
+        else:
+            setup = self.setup.on(items=items)
+            value = of_table(self.numbers.table, setup, call, "drop")
         return math.nan if value is None else value
 
 
 def mean_of(table: pl.DataFrame, setup: Setup, call: Call) -> float | None:
     """The mean of a metric over the queries that count."""
     mean = Mean.of(call).unweighted(pl.col(call.text))
-    value: float | None = measure(table, setup, call).lazy().select(mean).collect().item()
+    by_query = measure(table, setup, call)
+    over_queries = by_query.lazy().select(mean).collect()
+    value: float | None = over_queries.item()
     return value
 
 
@@ -531,8 +561,9 @@ def of_table(
     table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "error"
 ) -> float | None:
     """The value of a metric of the whole table."""
-    found = call_of_verb(catalog, call, ci=None, unknown_items=unknown).on(in_memory(table, setup))
-    value: float | None = found["value"].item()
+    of_call = call_of_verb(catalog, call, ci=None, unknown_items=unknown)
+    values = of_call.on(in_memory(table, setup))
+    value: float | None = values["value"].item()
     return value
 
 
@@ -566,13 +597,15 @@ def _choices(
 ) -> Iterator[tuple[Choice, object]]:
     """Each choice in which a setup and a call differ from ours, with our value in its place."""
     for name in declared(Policies):
-        chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
+        chosen = getattr(setup.policies, name)
+        our_choice = getattr(ours.policies, name)
         if chosen != our_choice:
             yield Choice(name, chosen), our_choice
+    options = dict(call.options)
+    our_options = dict(our_call.options)
     for name, parameter in call.metric.parameters.items():
-        chosen, our_choice = (
-            dict(x.options).get(name, parameter.default) for x in (call, our_call)
-        )
+        chosen = options.get(name, parameter.default)
+        our_choice = our_options.get(name, parameter.default)
         if chosen != our_choice:
             yield Choice(name, chosen), our_choice
 
@@ -581,7 +614,8 @@ def _with(setup: Setup, call: Call, name: str, value: object) -> tuple[Setup, Ca
     """The setup and the call with another value of a policy or of an option."""
     if name not in call.metric.parameters:
         return setup.changed(**{name: value}), call
-    return setup, call_of(call.metric, (), {**call.arguments, name: value}, call.relevant)
+    arguments = {**call.arguments, name: value}
+    return setup, call_of(call.metric, (), arguments, call.relevant)
 
 
 def _sentences(rows: list[Row], seen: Seen) -> Iterator[str]:
@@ -604,19 +638,25 @@ def _sentences(rows: list[Row], seen: Seen) -> Iterator[str]:
             yield f"{row.tool} prints {seen.like(row.value)}{why}"
         else:
             who = "one choice gives" if row.tool == ONE_CHOICE else f"{row.tool} prints"
-            yield f"{seen.text} is what {who}{why}" + (f"; {defined}" if row.clauses else "")
+            instead = f"; {defined}" if row.clauses else ""
+            yield f"{seen.text} is what {who}{why}{instead}"
 
 
 def _same(a: float | None, b: float | None) -> bool:
-    return a is b or (
-        a is not None and b is not None and math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
-    )
+    """Whether two values are the same number but for rounding, or neither is there."""
+    if a is None or b is None:
+        return a is b
+    return a is b or math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
+
+
+JUST_ABOVE = {math.nextafter(0.5, 1): "0.5", math.nextafter(0, 1): "0"}
+"""Thresholds that leave out a number, by the number as text."""
 
 
 def short(choice: object) -> str:
     """A choice as text; a threshold just above a number is written with ``above``."""
-    if isinstance(choice, float) and choice in (math.nextafter(0.5, 1), math.nextafter(0, 1)):
-        return f"above {choice:.1g}" if choice > 0.1 else "above 0"
+    if isinstance(choice, float) and choice in JUST_ABOVE:
+        return f"above {JUST_ABOVE[choice]}"
     return str(choice)
 
 
@@ -645,9 +685,8 @@ class Seen:
             number = Decimal("NaN")
         if not number.is_finite():
             says = " is no number; give the one that was printed, with its digits, as "
-            raise InvalidOption(
-                option(observed=given), says, Code("observed=0.81", command="--observed 0.81")
-            )
+            example = Code("observed=0.81", command="--observed 0.81")
+            raise InvalidOption(option(observed=given), says, example)
         return cls(number)
 
     @property
@@ -661,14 +700,14 @@ class Seen:
         return Decimal(1).scaleb(int(self.number.as_tuple().exponent))
 
     def matches(self, value: float | None) -> bool:
-        """Whether a value, rounded to the digits given, is this number; a half may be rounded up or
-        down.
+        """Whether a value, rounded to the digits given, is this number.
+
+        A half may be rounded up or down.
         """
         if value is None or not math.isfinite(value):
             return False
-        return abs(Decimal(value) - self.number) <= self.unit / 2 + abs(self.number) * Decimal(
-            NOISE
-        )
+        rounding_errors = abs(self.number) * Decimal(NOISE)
+        return abs(Decimal(value) - self.number) <= self.unit / 2 + rounding_errors
 
     def like(self, value: float | None) -> str:
         """A value rounded to the same digits."""

@@ -1,6 +1,4 @@
-"""Verbs: functions of a table in memory, whose signature and declaration every front reads; and
-calls of them.
-"""
+"""Verbs: functions of a table, declared once for every front; and calls of them."""
 
 from __future__ import annotations
 
@@ -162,48 +160,44 @@ class Verb:
         return tuple(name for name in self.parameters if names_columns(self.function, name))
 
     def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> VerbCall:
-        """The call with these arguments, each read by its annotation; its metrics are read, so that
-        workers need no names.
+        """The call with these arguments, each read by its annotation.
+
+        Its metrics are read, so that workers need no names.
         """
         signature, kinds = kinds_of(self.function)
-        given = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
-        del given.arguments["table"]
-        for option, value in given.arguments.items():
-            given.arguments[option] = (
-                kinds[option].check(option, value) if option in kinds else value
-            )
-        given.apply_defaults()
-        arguments = dict(given.arguments)
+        bound = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
+        del bound.arguments["table"]
+        for option, value in bound.arguments.items():
+            if option in kinds:
+                bound.arguments[option] = kinds[option].check(option, value)
+        bound.apply_defaults()
+        arguments = dict(bound.arguments)
         for name in self.takes_metrics:
             if isinstance(arguments[name], tuple):
                 arguments[name] = tuple(each_of(arguments[name]))
-        for several in self.reads:
-            if self.parameters[several].kind is inspect.Parameter.VAR_POSITIONAL:
-                arguments[several] = check(several, arguments[several], Sequence[Column])
+        for name in self.reads:
+            if self.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments[name] = check(name, arguments[name], Sequence[Column])
         if self.among is not None:
             (metrics,) = self.takes_metrics
             arguments[metrics] = read_requests(arguments[metrics], self.among)
         if "runs" in arguments:
-            arguments["runs"] = self.runs(
-                **{name: arguments[name] for name in _signature(self.runs).parameters}
-            )
+            names = _signature(self.runs).parameters
+            arguments["runs"] = self.runs(**{name: arguments[name] for name in names})
             arguments["run"] = None
         return VerbCall(self, arguments)
 
     @cached_property
     def takes_metrics(self) -> tuple[str, ...]:
         """The parameter of its metrics, or those of one metric each."""
-        several = [
-            name
-            for name, x in self.parameters.items()
-            if x.kind is x.VAR_POSITIONAL and name not in self.reads
-        ]
+        parameters = self.parameters.items()
+        several = [name for name, x in parameters if x.kind is x.VAR_POSITIONAL]
+        metrics = [name for name in several if name not in self.reads]
+        if metrics:
+            return tuple(metrics)
         original = inspect.unwrap(self.function)
-        hints = (
-            (name, annotation_of(name, x.annotation, original))
-            for name, x in self.parameters.items()
-        )
-        return tuple(several or [name for name, hint in hints if hint == Request])
+        hints = {name: annotation_of(name, x.annotation, original) for name, x in parameters}
+        return tuple(name for name, hint in hints.items() if hint == Request)
 
 
 ONE_RUN = Runs()
@@ -222,63 +216,58 @@ class VerbCall:
     arguments: Mapping[str, Any]
 
     def on(self, table: Table[Any]) -> Any:
-        """The result for a table, of the caller's kind; columns of metrics have names for SQL if
-        the setup is `flat`.
-        """
-        found = self._run(self.verb.function, table)
-        if not isinstance(found, pl.DataFrame):
-            return self.recorded(found, table.setup, table.rows)
+        """The result for a table, of the caller's kind; with names for SQL if the setup is flat."""
+        result = self._run(self.verb.function, table)
+        if not isinstance(result, pl.DataFrame):
+            return self.recorded(result, table.setup, table.rows)
         if self.verb.gives != "whole":
-            found = with_names(found, table.setup, self.calls)
-        return table.give(found)
+            result = with_names(result, table.setup, self.calls)
+        return table.give(result)
 
-    def recorded(self, found: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
-        """A result with the call among its settings, the policies in effect and the versions of the
-        libraries; a frame as it is.
-        """
-        if (
-            not isinstance(found, Result) or "policies" in found.settings
-        ):  # compare and gate write them down themselves
-            return found
+    def recorded(self, result: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
+        """A result with call, policies and versions in its settings; a frame as it is."""
+        # compare and gate write them down themselves.
+        if not isinstance(result, Result) or "policies" in result.settings:
+            return result
         policies = setup.followed(rows.collect_schema().names())
-        settings = {**self.settings, **found.settings, "policies": policies, "versions": versions()}
-        return replace(cast("Any", found), settings=settings)
+        settings = {
+            **self.settings,
+            **result.settings,
+            "policies": policies,
+            "versions": versions(),
+        }
+        return replace(cast("Any", result), settings=settings)
 
     @property
     def settings(self) -> dict[str, object]:
-        """The metrics and options of the call, as a result keeps them: without tables, and the runs
-        by their columns.
-        """
-        found: dict[str, object] = {}
+        """The metrics and options of the call, without tables, and the runs by their columns."""
+        settings: dict[str, object] = {}
         if self.requests:
-            found["metrics"] = [call.text for call in averaged(self.requests, "")]
+            settings["metrics"] = [call.text for call in averaged(self.requests, "")]
         for name, value in self.arguments.items():
             if isinstance(value, Runs):
-                found |= {"runs": [*value.scores], "run": value.column}
+                settings |= {"runs": [*value.scores], "run": value.column}
             elif name == "by":
-                found[name] = columns_of(value)
-            elif name not in (*found, *OTHER_TABLES, self.verb.takes_metrics) and is_setting(value):
-                found[name] = value
-        return found
+                settings[name] = columns_of(value)
+            elif name not in (*settings, *OTHER_TABLES) and is_setting(value):
+                settings[name] = value
+        return settings
 
     def _run(self, function: Any, *first: object) -> Any:
         """The result of a function with the verb's arguments after others."""
-        given = inspect.BoundArguments(
-            _signature(self.verb.function), {"table": None, **self.arguments}
-        )
+        signature = _signature(self.verb.function)
+        given = inspect.BoundArguments(signature, {"table": None, **self.arguments})
         return function(*first, *given.args[1:], **given.kwargs)
 
     def mergeable(
         self, setup: Setup, largest_labels: Mapping[str, float] | None = None
     ) -> Mergeable | None:
-        """The object that computes the verb's table in parts; None for a verb that works query by
-        query.
-        """
+        """What computes the verb's table in parts; None for a verb that works query by query."""
         merges = self.verb.merges
-        found: Mergeable | None = (
-            None if merges is None else self._run(merges, setup, largest_labels)
-        )
-        return found
+        if merges is None:
+            return None
+        figures: Mergeable = self._run(merges, setup, largest_labels)
+        return figures
 
     def changed(self, **arguments: object) -> VerbCall:
         """The call with other arguments."""
@@ -287,9 +276,12 @@ class VerbCall:
     @cached_property
     def requests(self) -> Sequence[Any]:
         """The metrics, measures and expressions among the arguments."""
-        given = [self.arguments[name] for name in self.verb.takes_metrics]
-        each = chain.from_iterable(x if isinstance(x, tuple) else (x,) for x in given)
-        return [x for some in each for x in (some if isinstance(some, Mapping) else [some])]
+        requests: list[Any] = []
+        for name in self.verb.takes_metrics:
+            given = self.arguments[name]
+            for one in given if isinstance(given, tuple) else (given,):
+                requests += one if isinstance(one, Mapping) else [one]
+        return requests
 
     @cached_property
     def calls(self) -> list[Call]:
@@ -304,21 +296,22 @@ class VerbCall:
     @cached_property
     def runs(self) -> Runs:
         """The runs that the call names."""
-        found: Runs = self.arguments.get("runs", ONE_RUN)
-        return found
+        runs: Runs = self.arguments.get("runs", ONE_RUN)
+        return runs
 
     @property
     def named(self) -> set[str]:
         """The columns that the arguments name."""
-        return {
-            name for parameter in self.verb.reads for name in _names_in(self.arguments[parameter])
-        }
+        given = [self.arguments[parameter] for parameter in self.verb.reads]
+        return {*chain.from_iterable(map(_names_in, given))}
 
     @property
     def reads_labels(self) -> bool:
         """Whether it reads labels for more than the order."""
         labels = self.verb.labels
-        return labels(self.requests) if callable(labels) else labels
+        if callable(labels):
+            return labels(self.requests)
+        return labels
 
     @property
     def reads_any(self) -> bool:
@@ -329,14 +322,18 @@ class VerbCall:
 
     def columns(self, setup: Setup) -> set[str]:
         """The columns that the call reads."""
-        labels = self.reads_labels or setup.policies.orders_by_label
-        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
-        needed = (needed if self.verb.scores else needed - {setup.roles.score}) | self.named
-        needed.update(name for call in self.calls for name in call.columns)
-        needed.update(
-            name for x in self.requests if isinstance(x, pl.Expr) for name in x.meta.root_names()
-        )
-        return needed
+        roles = setup.roles
+        if not self.reads_labels and not setup.policies.orders_by_label:
+            roles = setup.changed(label=roles.score).roles
+        names = roles.names | self.named
+        if not self.verb.scores and roles.score not in self.named:
+            names.discard(roles.score)
+        for call in self.calls:
+            names.update(call.columns)
+        for request in self.requests:
+            if isinstance(request, pl.Expr):
+                names.update(request.meta.root_names())
+        return names
 
     def only(self, names: Sequence[str] | None, setup: Setup) -> VerbCall:
         """The call without metrics of which no column is among `names`, if any is."""
@@ -344,32 +341,33 @@ class VerbCall:
             return self
         columns = {call: {*names_of(setup, call)} for call in self.calls}
         if setup.flat:
-            flat = flat_names(name for some in columns.values() for name in some)
-            columns = {call: {flat[name] for name in some} for call, some in columns.items()}
-        kept = tuple(
-            x for x in self.requests if isinstance(x, pl.Expr) or not columns[x].isdisjoint(names)
-        )
+            flat = flat_names(chain.from_iterable(columns.values()))
+            columns = {call: {flat[name] for name in texts} for call, texts in columns.items()}
+        unasked = {call for call in columns if columns[call].isdisjoint(names)}
+        requests = self.requests
+        asked = tuple(x for x in requests if isinstance(x, pl.Expr) or x not in unasked)
         (metrics,) = self.verb.takes_metrics
-        return self.changed(**{metrics: kept or (self.requests[0],)})
+        return self.changed(**{metrics: asked or (requests[0],)})
 
 
 def _names_in(given: Any) -> Iterable[str]:
     """The names of columns in an argument."""
     if isinstance(given, Runs):
         return given.columns
-    return () if given is None else (given,) if isinstance(given, str) else given
+    if isinstance(given, str):
+        return (given,)
+    return () if given is None else given
 
 
 def with_names(result: Any, setup: Setup, calls: Sequence[Call]) -> Any:
     """Rename the metrics' columns for SQL if the setup is `flat`."""
     if not setup.flat:
         return result
+    columns = {*result.collect_schema()}
     flat = flat_names(name for call in calls for name in names_of(setup, call))
-    there = {*result.collect_schema()}
-    refuse_names(
-        [name for text, name in flat.items() if text in there], there - {*flat}, "the table"
-    )
-    return result.rename({text: name for text, name in flat.items() if text in there})
+    renamed = {text: name for text, name in flat.items() if text in columns}
+    refuse_names([*renamed.values()], columns - {*flat}, "the table")
+    return result.rename(renamed)
 
 
 def verb(*, usual: Mapping[str, object] | None = None, **declared: Any) -> Callable[[F], F]:
@@ -389,9 +387,7 @@ def verb(*, usual: Mapping[str, object] | None = None, **declared: Any) -> Calla
 def with_options_of(
     other: Callable[Concatenate[Table[Any], P], X],
 ) -> Callable[[Callable[..., X]], Callable[Concatenate[Table[Any], P], X]]:
-    """Give a verb the options of another one, which alone declares them, and its help if it has
-    none.
-    """
+    """Give a verb the options of another one, and its help if it has none of its own."""
 
     def declare(function: Callable[..., X]) -> Callable[Concatenate[Table[Any], P], X]:
         function.__wrapped__ = other  # type: ignore[attr-defined] # inspect shows its signature
@@ -406,11 +402,9 @@ def verb_of(function: Callable[..., object]) -> Verb:
     try:
         declared: Verb = function.verb  # type: ignore[attr-defined]
     except AttributeError:
-        says = (
-            f"{function.__name__} is not declared as a verb, so no front knows the shape of its "
-            "result"
-        )
-        raise TypeError(f"{says}; write @verb(gives=...) above it") from None
+        says = f"{function.__name__} is not declared as a verb"
+        why = "so no front knows the shape of its result; write @verb(gives=...) above it"
+        raise TypeError(f"{says}, {why}") from None
     return declared
 
 

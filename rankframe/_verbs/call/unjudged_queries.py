@@ -19,21 +19,20 @@ class UnjudgedQueries:
     """
 
     def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:
-        self.setup, self.at = setup, at
+        self.setup = setup
+        self.at = at
         options = {} if call is None else call.arguments
+        sources = options.get("model_labels"), options.get("adjust")
+        self.has_other_source = sources != (None, None)
         self.runs: Sequence[str] = () if call is None else call.runs.key
-        self.has_other_source = any(
-            options.get(name) is not None for name in ("model_labels", "adjust")
-        )
-        self.queries, self.of = 0, 0
+        self.queries = 0
+        self.of = 0
 
-    def count(self, counted: Sequence[Unjudged]) -> None:
-        """Add the queries of a part, which were counted once for each column of scores and kind of
-        value.
-        """
-        queries, of = max(counted, default=(0, 0))
+    def count(self, counts: Sequence[Unjudged]) -> None:
+        """Add the queries of a part, counted once for each column of scores and kind of value."""
+        queries, total = max(counts, default=(0, 0))
         self.queries += queries
-        self.of += of
+        self.of += total
 
     def warn(self) -> None:
         """Warn if nobody judged some of the queries; of all queries, another warning speaks."""
@@ -41,6 +40,7 @@ class UnjudgedQueries:
             return
         without = f"{self.queries:,} of {self.of:,} queries have no judgments"
         says = f"{without}: they have no value, and means leave them out"
-        query = [name for name in self.setup.roles.query if name not in self.runs]
-        code = judged_only(query, self.setup.roles.label, "; say so by {}")
+        roles = self.setup.roles
+        query = [name for name in roles.query if name not in self.runs]
+        code = judged_only(query, roles.label, "; say so by {}")
         warn(says, code, kind="queries without judgments", at=self.at)

@@ -1,6 +1,4 @@
-"""Groups of queries or users that share none, such as the arms of an A/B test: differences and
-ratios of their means.
-"""
+"""Groups that share no query or user, as of an A/B test: differences and ratios of means."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from ..._catalog.call import Call
 from ..._catalog.means import Mean, scaled, unscaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
-from ..._results.columns import Shows, grid, schema
+from ..._results.columns import Shows, grid, schema, table_in
 from ..._results.grid import (
     Cell,
     Grid,
@@ -32,7 +30,7 @@ from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, gap_sentence, group_sentence
 from ..._statistics.sample import Limits, Sample, difference_of_logarithms
 from ..._statistics.two_groups import contrasted
-from ..._statistics.weighted_means import means
+from ..._statistics.weighted_means import by_column, means
 from ..._support.floats import Floats, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.progress import Progress
@@ -52,9 +50,9 @@ from ...errors import InvalidData, InvalidOption, did_you_mean, option, warn
 from ..call.declaration import verb
 from ..decide.compare import adjusted
 from ..measure.summary import Summary
-from ..sample.resampling import CLUSTER, Resampling, limits
-from ..sample.slices import keys
-from .spread_of_groups import TABLE as SPREAD, Spread
+from ..sample.resampling import CLUSTER, Resampling, limits, numbers_in
+from ..sample.slices import keys, names_by_key
+from .spread_of_groups import TABLE as SPREAD, Spread, means_of_groups
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -104,55 +102,48 @@ class GroupComparison(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """The sentence of each metric's two groups, or of the best and the worst of several."""
         spread = records(self.spread)
-        if spread:
-            return [
-                gap_sentence(row, self.settings) for row in spread if row["gap"] == "difference"
-            ]
-        return [group_sentence(row, self.settings) for row in records(self.table)]
+        if not spread:
+            return [group_sentence(row, self.settings) for row in records(self.table)]
+        differences = [row for row in spread if row["gap"] == "difference"]
+        return [gap_sentence(row, self.settings) for row in differences]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
-        """A row per metric and pair of groups, with difference, ratio and p; and one per metric and
-        figure of the spread.
-        """
+        """A row per metric and pair of groups; and one per metric and figure of the spread."""
         grids = [self._pairs(most)]
-        return [*grids, self._spread(most)] if len(records(self.spread)) else grids
+        if len(records(self.spread)):
+            grids.append(self._spread(most))
+        return grids
 
     def _pairs(self, most: int | None) -> Grid:
+        """The grid of differences, ratios and p-values of pairs of groups."""
         rows = records(self.table)
-        used = {row["interval"] for row in rows}
-        tests = " and ".join(text for name, text in OF_GROUPS.items() if name in used)
-        note = f"Intervals and p by {tests}{_corrected(self.settings, len(rows))}." if tests else ""
-        notes = (*filter(None, [note]), *left_out(self, rows, most))
+        estimators = {row["interval"] for row in rows}
+        tests = " and ".join(text for name, text in OF_GROUPS.items() if name in estimators)
+        notes = left_out(self, rows, most)
+        if tests:
+            corrected = _corrected(self.settings, len(rows))
+            notes = [f"Intervals and p by {tests}{corrected}.", *notes]
         cells: dict[str, Shows] = {
             "mean": _mean,
             "baseline_mean": _mean,
             "difference": _estimate,
             "ratio": _estimate,
         }
-        named, figures = (
-            ("metric", "group", "baseline"),
-            "mean baseline_mean difference ratio p_adjusted",
-        )
-        return grid(
-            self,
-            rows,
-            named,
-            figures,
-            notes,
-            most,
-            heads={"baseline_mean": "baseline's"},
-            cells=cells,
-        )
+        named = "metric", "group", "baseline"
+        figures = "mean baseline_mean difference ratio p_adjusted"
+        heads = {"baseline_mean": "baseline's"}
+        return grid(self, rows, named, figures, notes, most, heads=heads, cells=cells)
 
     def _spread(self, most: int | None) -> Grid:
+        """The grid of the figures of the spread."""
         rows = records(self.spread)
-        corrected = _corrected(self.settings, len(self.settings["metrics"]), "metrics")
-        note = (
-            "Intervals and p by resampling inside the groups of "
-            f"{' and '.join(self.settings['by'])}{corrected}."
-        )
+        settings = self.settings
+        corrected = _corrected(settings, len(settings["metrics"]), "metrics")
+        groups = " and ".join(settings["by"])
+        note = f"Intervals and p by resampling inside the groups of {groups}{corrected}."
+        notes = (note, *left_out(self, rows, most))
         cells: dict[str, Shows] = {"best": _one_group, "worst": _one_group, "value": _spread}
-        named, notes = ("metric", "best", "worst", "gap"), (note, *left_out(self, rows, most))
+        named = "metric", "best", "worst", "gap"
         return grid(self, rows, named, "value p_adjusted", notes, most, cells=cells)
 
 
@@ -161,9 +152,13 @@ def _mean(row: Record, name: str) -> Cell:
     return Cell(number(row[name], decimals(row["difference"])))
 
 
+ENDS = {"difference": ("ci_low", "ci_high"), "ratio": ("ratio_low", "ratio_high")}
+"""The columns of the intervals of difference and ratio."""
+
+
 def _estimate(row: Record, name: str) -> Cell:
     """The difference or the ratio of two groups, and its interval."""
-    low, high = {"difference": ("ci_low", "ci_high"), "ratio": ("ratio_low", "ratio_high")}[name]
+    low, high = ENDS[name]
     digits = decimals(row["difference"])
     return Cell(f"{number(row[name], digits)}{interval(row[low], row[high], digits)}")
 
@@ -174,20 +169,18 @@ def _one_group(row: Record, name: str) -> Cell:
 
 
 def _spread(row: Record, name: str) -> Cell:
-    """A figure of the spread, and its interval."""
+    """A figure of the spread, and its interval; empty if there is none."""
     value = row[name]
+    if value is None:
+        return Cell("")
     digits = decimals(value)
-    return Cell(
-        ""
-        if value is None
-        else f"{number(value, digits)}{interval(row['ci_low'], row['ci_high'], digits)}"
-    )
+    return Cell(f"{number(value, digits)}{interval(row['ci_low'], row['ci_high'], digits)}")
 
 
-def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> str:
+def _corrected(settings: Mapping[str, Any], n: int, noun: str = "comparisons") -> str:
     """The correction of the p-values of several metrics or comparisons, in words."""
     correction = settings["correction"]
-    return f", p after {CORRECTIONS[correction]} for {n} {of}" if correction and n > 1 else ""
+    return f", p after {CORRECTIONS[correction]} for {n} {noun}" if correction and n > 1 else ""
 
 
 @verb(gives="whole", among=METRICS, watched=True, by_parts=True, usual={"resamples": 10_000})
@@ -263,18 +256,21 @@ def compare_groups(
     >>> table["group"][0], table["difference"].to_list(), table["ratio"].to_list()
     ('young', [-0.75], [0.25])
     """
-    of, resampling = names_of(by), Resampling.of(options, "auto")
-    calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", table.setup)
-    refuse_bounds(table.setup)
-    refuse_names(["metric", "mean", "n_queries"], of, "by")
-    weights, cluster = options.get("weights"), options.get("cluster")
-    summary = Summary(tuple(calls), table.setup, Runs(), of, weights, resampling, cluster=cluster)
+    columns = names_of(by)
+    setup = table.setup
+    resampling = Resampling.of(options, "auto")
+    calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", setup)
+    refuse_bounds(setup)
+    refuse_names(["metric", "mean", "n_queries"], columns, "by")
+    weights = options.get("weights")
+    cluster = options.get("cluster")
+    summary = Summary(tuple(calls), setup, Runs(), columns, weights, resampling, cluster=cluster)
     users = table.by_parts(summary.of_part)
-    for name in runs_in(table.setup):
+    for name in runs_in(setup):
         if users[name].n_unique() > 1:
             says = f"column {name!r} names runs, and each query counts once for each run"
             warn(f"{says}, which makes differences look surer; keep one run")
-    groups = Groups.of(users, of, summary)
+    groups = Groups.of(users, columns, summary)
     pairs = groups.pairs(baseline)
     with Progress("resampling queries", resampling.progress) as bar:
         of_pairs = groups.table(pairs, test, bar)
@@ -313,48 +309,30 @@ class Groups:
 
     @classmethod
     def of(cls, per_query: pl.DataFrame, by: Sequence[str], summary: Summary) -> Groups:
-        """Those of the values of all queries."""
-        found = (
-            per_query.select(keys(by)).unique(maintain_order=True).sort(keys(by), nulls_last=True)
-        )
-        if found.height < 2:
-            says = (
-                "all queries are in one group; name the column, or columns, that tell groups "
-                "apart, as "
-            )
-            raise InvalidData(says, option(by="age"))
-        rows = per_query.join(found.with_row_index("#group"), on=keys(by), nulls_equal=True)
+        """The groups in the values of all queries."""
+        key = keys(by)
+        groups = per_query.select(key).unique(maintain_order=True)
+        groups = groups.sort(key, nulls_last=True)
+        if groups.height < 2:
+            says = "name the column, or columns, that tell groups apart, as "
+            raise InvalidData("all queries are in one group; ", says, option(by="age"))
+        rows = per_query.join(groups.with_row_index("#group"), on=key, nulls_equal=True)
         rows = rows.sort("#group", *summary.setup.roles.query)
-        calls = summary.calls
-        values = rows.select(pl.col([call.text for call in calls]).fill_null(math.nan)).to_numpy()
-        within = limits(values, calls)
-        sample = Sample(scaled(values, calls), rows["#weight"].to_numpy(), within)
-        group = rows["#group"].to_numpy()
-        if summary.cluster is None:
-            samples = [_some(sample, group == i) for i in range(found.height)]
-        else:
-            refuse_clusters_of_several_groups(rows, summary.cluster)
-            number = rows[CLUSTER].rank("dense").to_numpy().astype(np.int64) - 1
-            samples = []
-            for i in range(found.height):
-                there = group == i
-                own = np.unique(number[there], return_inverse=True)[1]
-                samples.append(_some(sample, there).of_clusters(own))
-        columns = found.rename(dict(zip(keys(by), by, strict=True)))
-        return cls(columns, samples, calls, within, summary.resampling)
+        samples = _samples(rows, summary)
+        columns = groups.rename(names_by_key(by))
+        return cls(columns, samples, summary.calls, samples[0].limits, summary.resampling)
 
     @property
     def names(self) -> list[str]:
         """The groups as text."""
         texts = [pl.col(name).cast(pl.String).fill_null("null") for name in self.columns.columns]
-        return self.columns.select(pl.concat_str(texts, separator=", ")).to_series().to_list()
+        names = self.columns.select(pl.concat_str(texts, separator=", "))
+        return names.to_series().to_list()
 
     @property
     def numbers(self) -> Floats:
         """How many units of each group count for each metric."""
-        return np.stack(
-            [(~np.isnan(x.values) & (_weights(x) > 0)).sum(axis=0) for x in self.samples]
-        )
+        return np.stack([_numbers(sample) for sample in self.samples])
 
     def pairs(self, baseline: str | None) -> list[tuple[int, int]]:
         """The pairs of groups, the baseline first."""
@@ -363,10 +341,8 @@ class Groups:
             return [*combinations(range(len(names)), 2)]
         if baseline not in names:
             hint = did_you_mean(baseline, names)
-            raise InvalidOption(
-                option(baseline=baseline),
-                f" is no group; the groups are {', '.join(names[:10])}.{hint}",
-            )
+            says = f" is no group; the groups are {', '.join(names[:10])}.{hint}"
+            raise InvalidOption(option(baseline=baseline), says)
         first = names.index(baseline)
         return [(first, i) for i in range(len(names)) if i != first]
 
@@ -374,46 +350,41 @@ class Groups:
         self, pairs: Sequence[tuple[int, int]], test: OfGroups, progress: Progress
     ) -> pl.DataFrame:
         """A row per metric and pair of groups."""
-        names, numbers = self.names, self.numbers
-        rows: list[list[tuple[object, ...]]] = [[] for _ in self.calls]
+        names = self.names
+        numbers = self.numbers
+        by_call: list[list[tuple[object, ...]]] = [[] for _ in self.calls]
         for done, (a, b) in enumerate(pairs, 1):
-            found = self._contrast(self.samples[a], self.samples[b], test)
-            for i, (call, figures) in enumerate(zip(self.calls, found, strict=True)):
-                rows[i].append(
-                    (call.text, names[a], names[b], *figures, numbers[a, i], numbers[b, i])
-                )
+            contrast = self._contrast(self.samples[a], self.samples[b], test)
+            for i, figures in enumerate(contrast):
+                key = self.calls[i].text, names[a], names[b]
+                by_call[i].append((*key, *figures, numbers[a, i], numbers[b, i]))
             progress(done, len(pairs))
-        return pl.DataFrame([*chain.from_iterable(rows)], TABLE, orient="row").with_columns(
-            pl.col(pl.Float64).fill_nan(None)
-        )
+        return table_in([*chain.from_iterable(by_call)], TABLE)
 
     def _contrast(self, a: Sample, b: Sample, test: OfGroups) -> Iterator[tuple[object, ...]]:
         """The figures of two groups, from the baseline's mean to p, metric by metric."""
-        resampling = self.resampling
-        contrast, names = contrasted(
-            a, b, test, resampling.ci, resampling.resamples, resampling.seed
-        )
-        centers = means(a.values, a.weights), means(b.values, b.weights)
-        mean_a, mean_b = (unscaled(x, self.calls) for x in centers)
-        for i, call in enumerate(self.calls):
-            low, high, ratio_low, ratio_high, p = (float(x[i]) for x in vars(contrast).values())
-            if Mean.of(
-                call
-            ).is_geometric:  # the ratio of geometric means is a difference of logarithms
-                of_ratio = np.array([low, high])
-                ratio_low, ratio_high = np.exp(of_ratio).tolist()
-                low, high = difference_of_logarithms(
-                    of_ratio, centers[0][i], centers[1][i]
-                ).tolist()
-            ratio = mean_b[i] / mean_a[i] if mean_a[i] > 0 else math.nan
-            if not mean_a[i] > 0:
-                ratio_low, ratio_high = math.nan, math.nan
+        how = self.resampling
+        calls = self.calls
+        contrast, names = contrasted(a, b, test, how.ci, how.resamples, how.seed)
+        center_a = means(a.values, a.weights)
+        center_b = means(b.values, b.weights)
+        mean_a = unscaled(center_a, calls).tolist()
+        mean_b = unscaled(center_b, calls).tolist()
+        of_columns = np.transpose([*vars(contrast).values()]).tolist()
+        for i, (low, high, ratio_low, ratio_high, p) in enumerate(of_columns):
+            if Mean.of(calls[i]).is_geometric:
+                # The ratio of geometric means is a difference of logarithms.
+                ends = np.array([low, high])
+                ratio_low, ratio_high = np.exp(ends).tolist()
+                low, high = difference_of_logarithms(ends, center_a[i], center_b[i]).tolist()
+            if mean_a[i] > 0:
+                ratio = mean_b[i] / mean_a[i]
+            else:
+                ratio = ratio_low = ratio_high = math.nan
             kind = None if math.isnan(low) else names[i]
-            difference = float(mean_b[i] - mean_a[i])
-            yield (
-                *(float(mean_a[i]), float(mean_b[i]), difference, low, high),
-                *(float(ratio), ratio_low, ratio_high, kind, p, p),
-            )
+            difference = mean_b[i] - mean_a[i]
+            of_difference = mean_a[i], mean_b[i], difference, low, high
+            yield (*of_difference, ratio, ratio_low, ratio_high, kind, p, p)
 
     def spread(self, progress: Progress) -> pl.DataFrame:
         """A row per metric and figure of three groups or more; of two, none."""
@@ -424,55 +395,69 @@ class Groups:
 
     def means_by_group(self) -> pl.DataFrame:
         """A row per metric and group, the best group of each metric first."""
-        found = np.stack([unscaled(means(x.values, x.weights), self.calls) for x in self.samples])
-        numbers, parts = self.numbers, []
+        group_means = means_of_groups(self.samples, self.calls)
+        numbers = self.numbers
+        tables = []
         for i, call in enumerate(self.calls):
-            mean = pl.Series("mean", found[:, i]).fill_nan(None)
+            metric = pl.lit(call.text).alias("metric")
+            mean = pl.Series("mean", group_means[:, i]).fill_nan(None)
             size = pl.Series("n_queries", numbers[:, i]).cast(pl.UInt32)
-            part = self.columns.select(pl.lit(call.text).alias("metric"), pl.all(), mean, size)
-            parts.append(
-                part.sort(
-                    "mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True
-                )
-            )
-        return pl.concat(parts)
+            table = self.columns.select(metric, pl.all(), mean, size)
+            descending = call.higher_is_better
+            table = table.sort("mean", descending=descending, nulls_last=True, maintain_order=True)
+            tables.append(table)
+        return pl.concat(tables)
 
 
 def warn_of_few(table: pl.DataFrame, calls: Sequence[Call]) -> None:
     """Warn of intervals of few values without bounds."""
     unbounded = [call.text for call in calls if None in call.bounds]
     few = pl.min_horizontal("n_baseline", "n_group") < VERY_FEW
-    found = table.filter(few, pl.col("metric").is_in(unbounded), interval="t")
-    if not found.is_empty():
-        row = found.row(0, named=True)
+    of_few = table.filter(few, pl.col("metric").is_in(unbounded), interval="t")
+    if not of_few.is_empty():
+        row = of_few.row(0, named=True)
         warn(
             f"the interval of {row['metric']} over {row['n_baseline']} and {row['n_group']} "
-            "queries is Welch's, too short for "
-            "skewed values; more queries, or a metric with bounds, have a safer one"
+            "queries is Welch's, too short for skewed values; more queries, or a metric with "
+            "bounds, have a safer one"
         )
 
 
 def refuse_clusters_of_several_groups(rows: pl.DataFrame, cluster: str) -> None:
     """Refuse a cluster whose queries are in several groups."""
-    several = (
-        rows.group_by(CLUSTER, maintain_order=True)
-        .agg(pl.col("#group").n_unique())
-        .filter(pl.col("#group") > 1)
-    )
+    by_cluster = rows.group_by(CLUSTER, maintain_order=True)
+    clusters = by_cluster.agg(pl.col("#group").n_unique())
+    several = clusters.filter(pl.col("#group") > 1)
     if several.height:
-        first = several[CLUSTER][0]
-        says = (
-            f"{several.height} values of {cluster!r} have queries in several groups, such as "
-            f"{first!r}"
-        )
-        raise InvalidData(f"{says}; keep the queries of one group each")
+        says = f"{several.height} values of {cluster!r} have queries in several groups"
+        example = f"such as {several[CLUSTER][0]!r}"
+        raise InvalidData(f"{says}, {example}; keep the queries of one group each")
 
 
-def _some(sample: Sample, there: Any) -> Sample:
-    """The sample of some units."""
-    return Sample(sample.values[there], sample.weights[there], sample.limits)
+def _samples(rows: pl.DataFrame, summary: Summary) -> list[Sample]:
+    """The units of each group, from the values of queries with the number of their group."""
+    calls = summary.calls
+    values = numbers_in(rows, calls)
+    on_scale = scaled(values, calls)
+    weights = rows["#weight"].to_numpy()
+    within = limits(values, calls)
+    group = rows["#group"].to_numpy()
+    of_groups = [group == i for i in range(group.max() + 1)]
+    samples = [Sample(on_scale[there], weights[there], within) for there in of_groups]
+    if summary.cluster is None:
+        return samples
+    refuse_clusters_of_several_groups(rows, summary.cluster)
+    number = rows[CLUSTER].rank("dense").to_numpy()
+    of_clusters = []
+    for sample, there in zip(samples, of_groups, strict=True):
+        _, cluster = np.unique(number[there], return_inverse=True)
+        of_clusters.append(sample.of_clusters(cluster))
+    return of_clusters
 
 
-def _weights(sample: Sample) -> Floats:
-    """The weights as units by columns, or as one column."""
-    return sample.weights if sample.weights.ndim == 2 else sample.weights[:, None]
+def _numbers(sample: Sample) -> Floats:
+    """How many units count for each metric: those with a value and a weight."""
+    has_weight = by_column(sample.weights) > 0
+    counts = ~np.isnan(sample.values) & has_weight
+    n: Floats = counts.sum(axis=0)
+    return n

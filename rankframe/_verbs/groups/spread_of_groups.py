@@ -1,19 +1,18 @@
-"""How far the means of three groups or more spread: the best against the worst, ratio, deviation,
-with intervals and p-values.
-"""
+"""How far the means of three groups or more spread, with intervals and p-values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from ... import stats
 from ..._catalog.call import Call
 from ..._catalog.means import unscaled
-from ..._results.columns import schema
+from ..._results.columns import schema, table_in
 from ..._statistics.sample import Limits, Sample
 from ..._statistics.weighted_means import by_column, means
 from ..._support.draws import affordable
@@ -23,6 +22,8 @@ from ..sample.resampling import Resampling
 
 FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
 """The figures of a spread, in the order of rows."""
+
+RATIO = FIGURES.index("ratio")
 
 LEAST = 1e-12
 """The least mean in logarithms, in place of 0."""
@@ -53,48 +54,37 @@ class Spread:
     resampling: Resampling
 
     def table(self, names: Sequence[str], numbers: Floats, progress: Progress) -> pl.DataFrame:
-        """A row per metric and figure, given how many queries with a value each group has of each
-        metric.
-        """
-        found = np.stack([unscaled(means(x.values, x.weights), self.calls) for x in self.samples])
-        value = figures_of(found)
-        low, high, p, kinds = self._tested(value, found, progress)
-        single = ((numbers > 0) & (numbers < 2)).any(axis=0)  # a group of one user does not spread
-        low[:, single], high[:, single], p[:, single] = np.nan, np.nan, 1.0
+        """A row per metric and figure, given how many queries of each group have a value."""
+        group_means = means_of_groups(self.samples, self.calls)
+        value = figures_of(group_means)
+        low, high, p, kinds = self._tested(value, group_means, progress)
+        # A group of one user does not spread.
+        single = ((numbers > 0) & (numbers < 2)).any(axis=0)
+        low[:, single] = np.nan
+        high[:, single] = np.nan
+        p[:, single] = 1.0
         p[np.isnan(value)] = np.nan
+        figures = np.stack([value, low, high, p], axis=-1)
         rows = []
         for i, call in enumerate(self.calls):
-            there = np.flatnonzero(~np.isnan(found[:, i]))
-            order = there[np.argsort(found[there, i], kind="stable")]
-            order = order if call.higher_is_better else order[::-1]
-            best, worst = (None if len(order) == 0 else int(order[end]) for end in (-1, 0))
-            named = (None if g is None else names[g] for g in (best, worst))
-            ends = (*named, *(None if g is None else float(found[g, i]) for g in (best, worst)))
-            counted = len(there), int(numbers[:, i].sum())
-            for j, gap in enumerate(FIGURES):
-                figures = (float(x[j, i]) for x in (value, low, high))
-                kind = None if math.isnan(low[j, i]) else kinds[i]
-                rows.append(
-                    (
-                        call.text,
-                        gap,
-                        *figures,
-                        kind,
-                        float(p[j, i]),
-                        float(p[j, i]),
-                        *ends,
-                        *counted,
-                    )
-                )
-        return pl.DataFrame(rows, TABLE, orient="row").with_columns(
-            pl.col(pl.Float64).fill_nan(None)
-        )
+            of_call = group_means[:, i]
+            best_and_worst = _best_and_worst(of_call, names, descending=not call.higher_is_better)
+            n_groups = int((~np.isnan(of_call)).sum())
+            n_queries = int(numbers[:, i].sum())
+            for gap, of_gap in zip(FIGURES, figures[:, i].tolist(), strict=True):
+                *estimate, p_value = of_gap
+                kind = None if math.isnan(estimate[1]) else kinds[i]
+                tested = kind, p_value, p_value
+                row = (call.text, gap, *estimate, *tested, *best_and_worst, n_groups, n_queries)
+                rows.append(row)
+        return table_in(rows, TABLE)
 
     def _tested(
-        self, value: Floats, found: Floats, progress: Progress
+        self, value: Floats, group_means: Floats, progress: Progress
     ) -> tuple[Floats, Floats, Floats, list[str]]:
-        """The intervals of the figures and their p-values, and the kind of each metric's: units are
-        resampled inside groups.
+        """The intervals and p-values of the figures, and the kind of each metric's intervals.
+
+        Units are resampled inside the groups.
 
         The spread of observed means differs from that of the true means by at most the spread of
         the errors. So the interval is the observed figure plus or minus a quantile of the same
@@ -103,108 +93,157 @@ class Spread:
         and the worst group are chosen after the fact.
         """
         below, above, kinds = self._drawn(progress)
+        observed = group_means[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            errors = np.nan_to_num(_largest(below - found[:, None], above - found[:, None]))
-            logarithm = np.log(np.maximum(found, LEAST))[:, None]
-            below, above = (np.log(np.maximum(x, LEAST)) for x in (below, above))
-            of_logarithms = np.nan_to_num(_largest(below - logarithm, above - logarithm)[0])
-            center = np.abs(np.nansum(found, axis=0) / (~np.isnan(found)).sum(axis=0))
-            spreads = np.stack([errors[0], of_logarithms, errors[1] / center, errors[2]])
-            ratio = FIGURES.index("ratio")
+            errors = _largest(below - observed, above - observed)
+            range_of_errors, deviation, mean_difference = np.nan_to_num(errors)
+            log = _log(observed)
+            of_logarithms = _largest(_log(below) - log, _log(above) - log)
+            range_of_logarithms = np.nan_to_num(of_logarithms[0])
+            n_groups = (~np.isnan(group_means)).sum(axis=0)
+            center = np.abs(np.nansum(group_means, axis=0) / n_groups)
+            relative = deviation / center
+            spreads = np.stack([range_of_errors, range_of_logarithms, relative, mean_difference])
             size = value.copy()
-            size[ratio] = -np.log(np.maximum(value[ratio], LEAST))
+            size[RATIO] = -_log(value[RATIO])
             p, wide = self._compared(size, spreads)
-            low, high = np.maximum(value - wide, 0.0), value + wide
-            factor = np.exp(wide[ratio])
-            low[ratio], high[ratio] = (
-                value[ratio] / factor,
-                np.minimum(np.maximum(value[ratio], LEAST) * factor, 1.0),
-            )
+            low = np.maximum(value - wide, 0.0)
+            high = value + wide
+            factor = np.exp(wide[RATIO])
+            low[RATIO] = value[RATIO] / factor
+            above_zero = np.maximum(value[RATIO], LEAST)
+            high[RATIO] = np.minimum(above_zero * factor, 1.0)
         low[:, [kind is None for kind in kinds]] = np.nan
         high[np.isnan(low)] = np.nan
         return low, high, p, [kind or "percentile" for kind in kinds]
 
     def _compared(self, size: Floats, spreads: Floats) -> tuple[Floats, Floats]:
-        """The p-value of each figure, and how far its interval reaches, from the spreads of errors:
-        figures by draws by metrics.
+        """The p-value of each figure and the reach of its interval, from the spreads of errors.
+
+        Spreads are figures by draws by metrics.
         """
         total = spreads.shape[1] + 1
-        p = (1 + (spreads >= size[:, None] * (1 - 1e-12)).sum(axis=1)) / total
+        as_large = spreads >= size[:, None] * (1 - 1e-12)
+        p = (1 + as_large.sum(axis=1)) / total
         ci = self.resampling.ci
         nth = 0 if ci is None else math.ceil(round((1 - ci) * total, 6)) - 1
         if nth < 1:
             return p, np.full(size.shape, np.nan)
-        return p, np.partition(spreads, total - 1 - nth, axis=1)[:, total - 1 - nth]
+        place = total - 1 - nth
+        wide = np.partition(spreads, place, axis=1)[:, place]
+        return p, wide
 
     def _drawn(self, progress: Progress) -> tuple[Floats, Floats, list[str | None]]:
-        """Means that groups might have had, for the lower and the upper end: groups by draws by
-        metrics; and the kinds.
+        """Means that groups might have had, for the lower and the upper end, and the kinds.
+
+        The means are groups by draws by metrics.
         """
-        resamples = affordable(self.resampling.resamples, max(len(x.values) for x in self.samples))
-        drawn = np.empty((2, len(self.samples), resamples, len(self.calls)))
+        samples = self.samples
+        most = max(len(sample.values) for sample in samples)
+        resamples = affordable(self.resampling.resamples, most)
+        below, above = np.empty((2, len(samples), resamples, len(self.calls)))
         of_groups: list[list[str | None]] = []
-        limits = self.within.least, self.within.greatest
-        for group, sample in enumerate(self.samples):
-            seed = int(
-                np.random.SeedSequence([self.resampling.seed, group]).generate_state(1, np.uint64)[
-                    0
-                ]
-            )
-            weights = np.broadcast_to(by_column(sample.weights), sample.values.shape)
+        for group, sample in enumerate(samples):
+            entropy = np.random.SeedSequence([self.resampling.seed, group])
+            seed = int(entropy.generate_state(1, np.uint64)[0])
             kinds: list[str | None] = []
-            for i in range(len(self.calls)):
-                column, weight = sample.values[:, [i]], weights[:, i]
-                (kind,) = stats.automatic(column, weight, self.within.declared[[i]])
-                kinds.append(None if kind is None and not np.isnan(column).all() else kind or "bca")
-                resampled = "percentile" if kinds[-1] == "bca" else kinds[-1]
-                ends = limits[0][[i]], limits[1][[i]]
-                both = stats.replicates(column, weight, [resampled], ends, resamples, seed)  # type: ignore[list-item]
-                drawn[:, group, :, i] = [unscaled(x, [self.calls[i]])[:, 0] for x in both]
+            for i, call in enumerate(self.calls):
+                kind, lower, upper = self._replicates(sample, i, resamples, seed)
+                kinds.append(kind)
+                below[group, :, i] = unscaled(lower, [call])[:, 0]
+                above[group, :, i] = unscaled(upper, [call])[:, 0]
             of_groups.append(kinds)
-            progress(group + 1, len(self.samples))
-        return drawn[0], drawn[1], [_kind_of(kinds) for kinds in zip(*of_groups, strict=True)]
+            progress(group + 1, len(samples))
+        return below, above, [_kind_of(kinds) for kinds in zip(*of_groups, strict=True)]
+
+    def _replicates(
+        self, sample: Sample, i: int, resamples: int, seed: int
+    ) -> tuple[str | None, Floats, Floats]:
+        """The kind of a group's interval of a metric, and the means of its draws for both ends."""
+        values = sample.values[:, [i]]
+        every_weight = np.broadcast_to(by_column(sample.weights), sample.values.shape)
+        weights = every_weight[:, i]
+        within = self.within
+        (kind,) = stats.automatic(values, weights, within.declared[[i]])
+        # A group without values leaves the kind to the others; None is for values that have none.
+        if kind is not None or np.isnan(values).all():
+            kind = kind or "bca"
+        resampled: Any = "percentile" if kind == "bca" else kind
+        ends = within.least[[i]], within.greatest[[i]]
+        lower, upper = stats.replicates(values, weights, [resampled], ends, resamples, seed)
+        return kind, lower, upper
 
 
 def _kind_of(kinds: Sequence[str | None]) -> str | None:
     """The kind of a metric's interval, whose groups have these."""
     if None in kinds:
         return None
-    return next((kind for kind in ("t", "bounded") if kind in kinds), "percentile")
+    several = [kind for kind in ("t", "bounded") if kind in kinds]
+    return several[0] if several else "percentile"
+
+
+def means_of_groups(samples: Sequence[Sample], calls: Sequence[Call]) -> Floats:
+    """The mean of each metric in each group: groups by metrics."""
+    return np.stack([unscaled(means(x.values, x.weights), calls) for x in samples])
+
+
+def _best_and_worst(
+    group_means: Floats, names: Sequence[str], *, descending: bool
+) -> tuple[str | None, str | None, float | None, float | None]:
+    """The names of the best and the worst group, and their means; None without a group."""
+    there = np.flatnonzero(~np.isnan(group_means))
+    if len(there) == 0:
+        return None, None, None, None
+    order = there[np.argsort(group_means[there], kind="stable")]
+    worst = order[0]
+    best = order[-1]
+    if descending:
+        worst, best = best, worst
+    return names[best], names[worst], float(group_means[best]), float(group_means[worst])
 
 
 def figures_of(means: Floats) -> Floats:
-    """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do
-    not count.
-    """
+    """The figures of `FIGURES` from the means of groups in the first axis; NaN does not count."""
     n = (~np.isnan(means)).sum(axis=0)
     difference, deviation, mean_difference = spreads_of(means)
     with np.errstate(invalid="ignore", divide="ignore"):
         most = np.fmax.reduce(means, axis=0)
-        ratio = np.where(most > 0, np.fmin.reduce(means, axis=0) / most, np.nan)
-        relative = deviation / np.abs(np.nansum(means, axis=0) / n)
-    return np.where(n > 1, np.stack([difference, ratio, relative, mean_difference]), np.nan)
+        least = np.fmin.reduce(means, axis=0)
+        ratio = np.where(most > 0, least / most, np.nan)
+        center = np.nansum(means, axis=0) / n
+        relative = deviation / np.abs(center)
+    figures = np.stack([difference, ratio, relative, mean_difference])
+    return np.where(n > 1, figures, np.nan)
 
 
 def spreads_of(x: Floats) -> Floats:
-    """The spread of numbers along the first axis: range, standard deviation and mean difference;
-    NaN does not count.
-    """
+    """Range, standard deviation and mean difference along the first axis; NaN does not count."""
     x = np.sort(x, axis=0)  # NaN last
     n = (~np.isnan(x)).sum(axis=0)
-    place = np.arange(1, len(x) + 1).reshape(-1, *[1] * (x.ndim - 1))
+    ones = [1] * (x.ndim - 1)
+    place = np.arange(1, len(x) + 1).reshape(-1, *ones)
     with np.errstate(invalid="ignore", divide="ignore"):
-        deviation = np.sqrt(np.nansum((x - np.nansum(x, axis=0) / n) ** 2, axis=0) / n)
-        mean_difference = np.nansum((2 * place - n - 1) * x, axis=0) / (n * (n - 1) / 2)
-        return np.stack([np.fmax.reduce(x, axis=0) - x[0], deviation, mean_difference])
+        mean = np.nansum(x, axis=0) / n
+        variance = np.nansum((x - mean) ** 2, axis=0) / n
+        n_pairs = n * (n - 1) / 2
+        mean_difference = np.nansum((2 * place - n - 1) * x, axis=0) / n_pairs
+        width = np.fmax.reduce(x, axis=0) - x[0]
+    return np.stack([width, np.sqrt(variance), mean_difference])
+
+
+def _log(x: Floats) -> Floats:
+    """The logarithm of means; 0 counts as `LEAST`."""
+    return np.log(np.maximum(x, LEAST))
 
 
 def _largest(below: Floats, above: Floats) -> Floats:
-    """The largest spreads of errors of which each is the one below or the one above: some are
-    above, the others below.
-    """
+    """The largest spreads of errors, some of which are the ones above, the others those below."""
     order = np.argsort(below + above, axis=0)
-    below, above = (np.take_along_axis(x, order, axis=0) for x in (below, above))
-    found = spreads_of(below)
-    for first in range(1, len(below) if (below != above).any() else 1):
-        found = np.fmax(found, spreads_of(np.concatenate([below[:first], above[first:]])))
-    return found
+    below = np.take_along_axis(below, order, axis=0)
+    above = np.take_along_axis(above, order, axis=0)
+    spreads = spreads_of(below)
+    n_groups = len(below) if (below != above).any() else 1
+    for first in range(1, n_groups):
+        errors = np.concatenate([below[:first], above[first:]])
+        spreads = np.fmax(spreads, spreads_of(errors))
+    return spreads

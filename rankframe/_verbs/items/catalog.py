@@ -1,5 +1,4 @@
-"""Metrics of the whole table, with intervals over users; their sums, which merge; and their
-comparison between runs.
+"""Metrics of the whole table, their sums, which merge, and their comparison between runs.
 
 A part of a table, such as a day or the part of an engine, holds all rows of its users. Its sums, of
 each item and over users, merge by addition; intervals are not computed in parts, as a resample of
@@ -8,10 +7,10 @@ users needs the lists of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
@@ -24,7 +23,7 @@ from ..._results.grid import Grid, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes, correction_of, test_of
 from ..._support.draws import each, words
-from ..._support.floats import Booleans, Floats, np
+from ..._support.floats import Floats, Integers, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.progress import Progress
 from ..._support.statistical_options import Correction, Family
@@ -58,19 +57,22 @@ WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.st
 
 
 def reads_labels(requests: Sequence[Request | Call]) -> bool:
-    """Whether one of the catalog metrics reads labels; False for a request that names none, which
-    is refused elsewhere.
+    """Whether one of the catalog metrics reads labels.
+
+    False for a request that names none, which is refused elsewhere.
     """
     try:
-        return any(call.labels for call in calls_of(*requests, among=CATALOG_METRICS))
+        calls = calls_of(*requests, among=CATALOG_METRICS)
     except RankframeError:
         return False
+    return any(call.labels for call in calls)
 
 
 def catalog_calls(requests: Sequence[Request | Call], setup: Setup, example: str) -> list[Call]:
     """The catalog metrics that are named, with the options of the convention."""
     calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
-    return list(dict.fromkeys(setup.resolve(call)[1] for call in calls))
+    resolved = [setup.resolve(call)[1] for call in calls]
+    return list(dict.fromkeys(resolved))
 
 
 @dataclass(frozen=True)
@@ -112,80 +114,87 @@ class Parts(Sliced):
             )
             raise InvalidOption(says, option(ci=None))
         calls = catalog_calls(metrics, setup, "items.catalog('coverage@10', items=...)")
-        refuse_names([*TABLE], names_of(by), "by")
-        return cls(tuple(calls), setup, names_of(by), unknown_items)
+        slices = names_of(by)
+        refuse_names([*TABLE], slices, "by")
+        return cls(tuple(calls), setup, slices, unknown_items)
 
     def lists(self, frame: pl.DataFrame) -> tuple[ItemMetrics, pl.DataFrame]:
-        """The metrics of a table, and its users' lists; refuses a metric that lacks a table before
-        anything runs.
-        """
+        """The metrics of a table, and its users' lists; a metric that lacks a table is refused."""
         metrics = self.metrics_of(frame.schema)
-        return metrics, metrics.known.catalog.within(
-            lists_of(frame, self.setup, self.by, metrics.columns)
-        )
+        columns = metrics.columns
+        catalog = metrics.known.catalog
+        lists = lists_of(frame, self.setup, self.by, columns)
+        return metrics, catalog.within(lists)
 
     def recounts(
         self, metrics: ItemMetrics, lists: pl.DataFrame
     ) -> Iterator[tuple[tuple[Any, ...], Recount]]:
         """The values of each slice, and its lists to count."""
         query = self.setup.roles.query
-        for where, part in in_slices(lists, keys(self.by)).items():
-            yield where, Recount(part, query, users_of(part, query), metrics)
+        for where, part in in_slices(lists, self.key).items():
+            users = users_of(part, query)
+            yield where, Recount(part, query, users, metrics)
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The sums of a part: a row per slice, sum and item, and a row per slice and sum over
-        users.
-        """
+        """The sums of a part: a row per slice, sum and item, and per slice and sum over users."""
         metrics, lists = self.lists(frame)
-        schema = {name: lists.schema[name] for name in keys(self.by)}
-        schema |= {ITEM: metrics.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
-        found = [pl.DataFrame(schema=schema)]
+        schema = {name: lists.schema[name] for name in self.key}
+        of_item = metrics.item_type(lists)
+        schema |= {ITEM: of_item, SUM: pl.String(), VALUE: pl.Float64()}
+        tables = [pl.DataFrame(schema=schema)]
+        item = pl.col(ITEM).cast(of_item)
         for where, recount in self.recounts(metrics, lists):
-            ones = np.ones(recount.n)
-            items = recount.table(ones).select(ITEM, *metrics.counted.items)
-            items = items.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
-            items = items.with_columns(pl.col(VALUE).cast(pl.Float64)).filter(pl.col(VALUE) != 0)
-            numbers = {**recount.numbers(ones), USERS: float(recount.n)}
-            over_users = pl.DataFrame({SUM: list(numbers), VALUE: list(numbers.values())})
-            slices = [
-                pl.lit(x, dtype=schema[at]).alias(at)
-                for at, x in zip(keys(self.by), where, strict=True)
-            ]
-            both = pl.concat([items, over_users], how="diagonal")
-            found.append(both.select(*slices, pl.col(ITEM).cast(schema[ITEM]), SUM, VALUE))
-        return pl.concat(found)
+            named = zip(self.key, where, strict=True)
+            slices = [pl.lit(value, dtype=schema[name]).alias(name) for name, value in named]
+            sums = sums_of(recount)
+            tables.append(sums.select(*slices, item, SUM, VALUE))
+        return pl.concat(tables)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The metrics of the table, from the sums of its parts."""
-        metrics, sums = self._metrics_of(parts), added(parts)
-        items = metrics.counted.items
-        shown = [name for name, x in items.items() if not isinstance(x.depth, str)]
+        metrics = self._metrics_of(parts)
+        sums = added(parts)
+        slices = in_slices(sums, self.key) if sums.height else {}
         rows: list[tuple[object, ...]] = []
-        for where, part in in_slices(sums, keys(self.by)).items() if sums.height else ():
-            over_users = part.filter(pl.col(ITEM).is_null())
-            numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
-            table = part.filter(pl.col(ITEM).is_not_null())
-            columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in items}
-            table = metrics.known.described(table.group_by(ITEM).agg(**columns).sort(ITEM))
-            metrics.known.catalog.refuse_more(
-                table.filter(pl.any_horizontal(False, pl.col(shown) > 0)).height
-            )
-            values = evaluated(metrics, table, metrics.formulas(numbers)[0], check=True)
-            others = int(numbers[USERS]), metrics.size
-            rows += [
-                (*where, call.text, x, *others)
-                for call, x in zip(self.metrics, values, strict=True)
-            ]
+        for where, part in slices.items():
+            values, n_users = self._values(metrics, part)
+            for call, value in zip(self.metrics, values, strict=True):
+                key = (*where, call.text)
+                rows.append((*key, value, n_users, metrics.size))
         return table_of(rows, self.by, parts.schema, WITHOUT_INTERVALS)
+
+    def _values(self, metrics: ItemMetrics, sums: pl.DataFrame) -> tuple[list[float], int]:
+        """The values of the metrics and the number of users, from the sums of a slice."""
+        is_of_item = pl.col(ITEM).is_not_null()
+        over_users = sums.filter(~is_of_item)
+        numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
+        of_items = metrics.counted.items
+        value = pl.col(VALUE)
+        of_sum = pl.col(SUM)
+        columns = {name: value.filter(of_sum == name).sum() for name in of_items}
+        by_item = sums.filter(is_of_item).group_by(ITEM)
+        items = by_item.agg(**columns).sort(ITEM)
+        shown = [name for name, x in of_items.items() if not isinstance(x.depth, str)]
+        is_shown = pl.any_horizontal(False, pl.col(shown) > 0)
+        n_shown = items.filter(is_shown).height
+        known = metrics.known
+        known.catalog.refuse_more(n_shown)
+        formulas, _ = metrics.formulas(numbers)
+        table = known.described(items)
+        values = evaluated(metrics, table, formulas, check=True)
+        return values, int(numbers[USERS])
 
     def metrics_of(self, schema: pl.Schema) -> ItemMetrics:
         """The metrics, with the catalog and the past of a table."""
         known = catalog_and_past(self.setup, schema, self.unknown_items)
-        return ItemMetrics(self.metrics, known, self.setup.policies.relevant)
+        relevant = self.setup.policies.relevant
+        return ItemMetrics(self.metrics, known, relevant)
 
     def _metrics_of(self, parts: pl.DataFrame) -> ItemMetrics:
         """The metrics, with the catalog and the past, which were checked with each part."""
-        return self.metrics_of(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
+        doc = str(self.setup.roles.doc_name)
+        schema = pl.Schema({doc: parts.schema[ITEM]})
+        return self.metrics_of(schema)
 
     def catalog(self, parts: pl.DataFrame) -> Catalog:
         """The items that could be shown."""
@@ -194,12 +203,28 @@ class Parts(Sliced):
 
 def added(parts: pl.DataFrame) -> pl.DataFrame:
     """Add up the sums of parts."""
-    return parts.group_by(pl.exclude(VALUE), maintain_order=True).agg(pl.col(VALUE).sum())
+    by_key = parts.group_by(pl.exclude(VALUE), maintain_order=True)
+    return by_key.agg(pl.col(VALUE).sum())
+
+
+def sums_of(recount: Recount) -> pl.DataFrame:
+    """A row per sum and item, and a row per sum over users, if each user counts once."""
+    once = np.ones(recount.n)
+    of_items = recount.metrics.counted.items
+    table = recount.table(once).select(ITEM, *of_items)
+    items = table.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
+    value = pl.col(VALUE).cast(pl.Float64)
+    numbers = {**recount.numbers(once), USERS: float(recount.n)}
+    columns = {SUM: [*numbers], VALUE: [*numbers.values()]}
+    over_users = pl.DataFrame(columns)
+    items = items.with_columns(value).filter(value != 0)
+    return pl.concat([items, over_users], how="diagonal")
 
 
 @dataclass(frozen=True, repr=False)
 class ItemCounts:
-    """Counts of items of a part of a table, to be merged with those of other parts;
+    """Counts of items of a part of a table, to be merged with those of other parts.
+
     ``df.rank.items.counts`` makes them.
 
     Attributes
@@ -212,20 +237,14 @@ class ItemCounts:
     sums: pl.DataFrame
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """The counts of these parts and others together, of the same metrics and the same
-        catalog.
-        """
+        """The counts of these parts and others together, of the same metrics and catalog."""
         for other in others:
             if not isinstance(other, ItemCounts) or other._counted_by != self._counted_by:
-                raise InvalidOption(
-                    f"counts of {shown(other)} do not merge with those of {self!r}; count all "
-                    "parts with the same metrics, items, "
-                    "groups, slices and policies, such as relevant"
-                )
-        return ItemCounts(
-            self.parts,
-            added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")),
-        )
+                says = f"counts of {shown(other)} do not merge with those of {self!r}"
+                alike = "the same metrics, items, groups, slices and policies, such as relevant"
+                raise InvalidOption(f"{says}; count all parts with {alike}")
+        sums = pl.concat(counts.sums for counts in (self, *others))
+        return ItemCounts(self.parts, added(sums))
 
     def catalog(self) -> pl.DataFrame:
         """The metrics of all parts together, as ``df.rank.items.catalog`` with ``ci=None`` gives
@@ -240,27 +259,22 @@ class ItemCounts:
     @cached_property
     def _counted_by(self) -> tuple[object, ...]:
         """The choices that parts must share for their sums to merge."""
-        groups = self._catalog.groups
-        of_items = (
-            None
-            if groups is None
-            else set(groups.with_columns(pl.col("#group").cast(pl.String)).rows())
-        )
-        return (
-            self.parts.metrics,
-            self.parts.by,
-            self.parts.setup.policies,
-            self._catalog.size,
-            of_items,
-        )
+        parts = self.parts
+        catalog = self._catalog
+        groups = None
+        if catalog.groups is not None:
+            group = pl.col("#group").cast(pl.String)
+            groups = set(catalog.groups.with_columns(group).rows())
+        return parts.metrics, parts.by, parts.setup.policies, catalog.size, groups
 
     def __repr__(self) -> str:
-        users = int(self.sums.filter(pl.col(SUM) == USERS)[VALUE].sum())
-        texts: Sequence[str] = [call.text for call in self.parts.metrics]
-        of = self._catalog.size
-        size = "" if of is None else f" of {of:,}"
+        metrics = ", ".join(call.text for call in self.parts.metrics)
+        of_users = self.sums.filter(pl.col(SUM) == USERS)
+        users = int(of_users[VALUE].sum())
         items = self.sums[ITEM].drop_nulls().n_unique()
-        return f"<ItemCounts of {', '.join(texts)}: {users:,} users, {items:,}{size} items>"
+        size = self._catalog.size
+        of_catalog = "" if size is None else f" of {size:,}"
+        return f"<ItemCounts of {metrics}: {users:,} users, {items:,}{of_catalog} items>"
 
 
 @dataclass(frozen=True)
@@ -275,12 +289,13 @@ class ShortLists:
             lists = lists.with_columns(part.places.alias(PLACE_OF_ROW))
         if exposure.TABLE in metrics.depths:
             return lists
-        last, is_first = (
-            deepest(metrics.depths),
-            pl.int_range(pl.len()).over(self.parts.setup.roles.query) == 0,
-        )
-        shown = pl.col(RANK).is_not_null() if last is None else pl.col(RANK) <= last
-        return lists.filter(shown.fill_null(False) | is_first)
+        query = self.parts.setup.roles.query
+        place_in_list = pl.int_range(pl.len()).over(query)
+        last = deepest(metrics.depths)
+        rank = pl.col(RANK)
+        is_read = rank.is_not_null() if last is None else rank <= last
+        is_first = place_in_list == 0
+        return lists.filter(is_read.fill_null(False) | is_first)
 
 
 PLACE_OF_ROW = "#place of row"
@@ -350,7 +365,8 @@ def catalog(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> rows = {"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]}
+    >>> df = pl.DataFrame(rows)
     >>> found = df.rank.items.catalog("coverage@1", "coverage@2", items=4)     # a; a, b and c
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@1', 'coverage@2'], [0.25, 0.75])
@@ -358,23 +374,20 @@ def catalog(
     parts = Parts.of(table.setup, None, *metrics, by=options.get("by"), unknown_items=unknown_items)
     resampling = Resampling.of(options)
     ci = resampling.ci
-    measured, lists = parts.metrics_of(table.rows.schema), table.by_parts(ShortLists(parts))
+    measured = parts.metrics_of(table.rows.schema)
+    lists = table.by_parts(ShortLists(parts))
     if PLACE_OF_ROW in lists.columns:
         lists = lists.sort(PLACE_OF_ROW).drop(PLACE_OF_ROW)
     rows: list[tuple[object, ...]] = []
     with Progress("resampling users", resampling.progress) as bar:
         for where, recount in parts.recounts(measured, lists):
             values = recount.plain()
-            ends = (
-                ()
-                if ci is None
-                else about(values, resamples_of(recount, resampling, bar), ci, measured.calls)
-            )
-            figures = zip(measured.calls, values, *ends, strict=True)
-            rows += [
-                (*where, call.text, *numbers, recount.n, measured.size)
-                for call, *numbers in figures
-            ]
+            figures: list[Any] = [values]
+            if ci is not None:
+                resamples = resamples_of(recount, resampling, bar)
+                figures += about(values, resamples, ci, measured.calls)
+            for call, *numbers in zip(measured.calls, *figures, strict=True):
+                rows.append((*where, call.text, *numbers, recount.n, measured.size))
     columns = WITHOUT_INTERVALS if ci is None else TABLE
     return table_of(rows, parts.by, lists.schema, columns)
 
@@ -413,8 +426,9 @@ def counts(
     >>> import polars as pl, rankframe as rf
     >>> monday = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
     >>> tuesday = pl.DataFrame({"query_id": [2, 2], "doc_id": ["a", "c"], "score": [2.0, 1]})
-    >>> found = [day.rank.items.counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
-    >>> found = found[0].merge(found[1]).catalog()
+    >>> days = [monday.rank.items, tuesday.rank.items]
+    >>> counts = [day.counts("coverage@2", "gini@2", items=4) for day in days]
+    >>> found = counts[0].merge(counts[1]).catalog()
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@2', 'gini@2'], [0.75, 0.375])
     """
@@ -458,19 +472,15 @@ class CatalogComparison(Result[R_co]):
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
-        rows, of = records(self.table), self.settings
-        names = (*of["by"], "metric", "run", "baseline")
-        corrected = correction_of(of, len(rows)) is not None
-        test = (
-            f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline "
-            "value."
-        )
+        rows = records(self.table)
+        settings = self.settings
+        test = f"p by {test_of(rows, settings)}, over {queries_of(rows)}."
+        notes = (f"{test} Difference: value less baseline value.", *left_out(self, rows, most))
+        corrected = correction_of(settings, len(rows)) is not None
         heads = {"value": "value", "p_adjusted": "p (adjusted)" if corrected else "p"}
         cells = {"value": figure, "p_adjusted": both_ps if corrected else adjusted_p}
-        figures, notes = (
-            "baseline_value value difference p_adjusted",
-            (test, *left_out(self, rows, most)),
-        )
+        names = (*settings["by"], "metric", "run", "baseline")
+        figures = "baseline_value value difference p_adjusted"
         return [grid(self, rows, names, figures, notes, most, heads=heads, cells=cells)]
 
 
@@ -527,102 +537,130 @@ def compare(
     >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
     ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
     >>> found = df.rank.items.compare("coverage@1", items=20, runs=["old", "new"]).table
-    >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
-    (0.05, 0.4, 0.0078125)
+    >>> found["baseline_value"].item(), found["value"].item()  # 1/20, 8/20
+    (0.05, 0.4)
+    >>> found["p_value"].item()  # 2/256
+    0.0078125
     """
     design = Design(runs_of(options), baseline, names_of(options.get("by")), None, "zero")
     significance = Significance("permutation", correction, family)
     resampling = Resampling.of(options)
-    rows, setup = table.rows, table.setup
-    calls = catalog_calls(
-        metrics, setup, "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)"
-    )
-    refuse_names([*COMPARED], design.by, "by")
-    measured = ItemMetrics(
-        tuple(calls), catalog_and_past(setup, rows.schema, unknown_items), setup.policies.relevant
-    )
-    query = [*design.runs.queries(setup).roles.query]
-    found = design.runs.each(
-        rows, setup, lambda of_run: lists_of(rows, of_run, design.by, measured.columns)
-    )
-    found = measured.known.catalog.within(found)
-    names = two_or_more(design.runs.named(found))
+    rows = table.rows
+    setup = table.setup
+    by = design.by
+    example = "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)"
+    calls = catalog_calls(metrics, setup, example)
+    refuse_names([*COMPARED], by, "by")
+    known = catalog_and_past(setup, rows.schema, unknown_items)
+    measured = ItemMetrics(tuple(calls), known, setup.policies.relevant)
+
+    def lists_of_run(of_run: Setup) -> pl.DataFrame:
+        return lists_of(rows, of_run, by, measured.columns)
+
+    of_runs = design.runs.each(rows, setup, lists_of_run)
+    lists = known.catalog.within(of_runs)
+    runs = two_or_more(design.runs.named(lists))
+    query = design.runs.queries(setup).roles.query
+    by_metric: list[list[tuple[object, ...]]] = [[] for _ in calls]
     with Progress("comparing runs", resampling.progress) as bar:
-        of_slices = in_slices(found, keys(design.by)).items()
-        args = query, names, design.pairs(names), measured, resampling, bar
-        figures = [
-            (i, (*where, *row)) for where, part in of_slices for i, row in _compared(part, *args)
-        ]
-    figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
-    found_table = table_of([row for _, row in figures], design.by, found.schema, COMPARED)
+        pairs = design.pairs(runs)
+        in_one_slice = RunsInSlices(query, runs, pairs, measured, resampling, bar)
+        for where, part in in_slices(lists, keys(by)).items():
+            for i, row in in_one_slice.compared(part):
+                by_metric[i].append((*where, *row))
+    every_row = [*chain.from_iterable(by_metric)]
+    compared = table_of(every_row, by, lists.schema, COMPARED)
     settings = {"metrics": [call.text for call in calls], "test": significance.test}
-    return CatalogComparison(table.give(significance.adjusted(found_table)), settings)
+    adjusted = significance.adjusted(compared)
+    return CatalogComparison(table.give(adjusted), settings)
 
 
-def _compared(
-    lists: pl.DataFrame,
-    query: Sequence[str],
-    runs: Sequence[str],
-    pairs: Sequence[tuple[int, int]],
-    metrics: ItemMetrics,
-    resampling: Resampling,
-    progress: Progress,
-) -> Iterator[tuple[int, tuple[object, ...]]]:
-    """The number of a metric and its row for each pair of runs, in one slice."""
-    users = users_of(
-        lists, query
-    )  # of all runs; a user to whom a run shows nothing has an empty list there
+@dataclass(frozen=True)
+class RunsInSlices:
+    """Runs whose lists are compared slice by slice.
 
-    def counted(*names: str) -> Recount:
-        """The lists of the runs, for counts with a weight for each user of the first run, then of
-        the next.
-        """
-        of_runs = pl.concat(users.select(pl.lit(name).alias(RUN), *query) for name in names)
-        return Recount(lists.filter(pl.col(RUN).is_in(names)), [RUN, *query], of_runs, metrics)
+    Attributes
+    ----------
+    query
+        The columns of users.
+    runs, pairs
+        The names of the runs, and the numbers of each baseline and run.
+    metrics
+        The metrics.
+    resampling, progress
+        The resamples of users, and their progress.
+    """
 
-    n, each_run = users.height, [counted(run) for run in runs]
-    values = np.array([recount.plain() for recount in each_run])
-    drawn = [resamples_of(recount, resampling, progress) for recount in each_run]
-    for a, b in pairs:
-        difference = values[b] - values[a]
-        low, high = about(difference, drawn[b] - drawn[a], resampling.ci or 0.0, None)
-        p = _p_values(counted(runs[a], runs[b]), difference, n, resampling, progress)
-        for i, call in enumerate(metrics.calls):
-            tested = (p[i], difference[i], low[i], high[i], p[i])
-            yield (
-                i,
-                (call.text, runs[a], runs[b], values[a, i], values[b, i], n, metrics.size, *tested),
-            )
+    query: Sequence[str]
+    runs: Sequence[str]
+    pairs: Sequence[tuple[int, int]]
+    metrics: ItemMetrics
+    resampling: Resampling
+    progress: Progress
+
+    def compared(self, lists: pl.DataFrame) -> Iterator[tuple[int, tuple[object, ...]]]:
+        """The number of a metric and its row for each pair of runs, in one slice."""
+        runs = self.runs
+        metrics = self.metrics
+        resampling = self.resampling
+        # A user to whom a run shows nothing has an empty list there.
+        users = users_of(lists, self.query)
+        n_users = users.height
+        bar = self.progress
+        each_run = [self._recount(lists, users, name) for name in runs]
+        values = np.array([recount.plain() for recount in each_run])
+        resampled = [resamples_of(recount, resampling, bar) for recount in each_run]
+        for a, b in self.pairs:
+            difference = values[b] - values[a]
+            of_draws = resampled[b] - resampled[a]
+            low, high = about(difference, of_draws, resampling.ci or 0.0, None)
+            of_pair = self._recount(lists, users, runs[a], runs[b])
+            p = _p_values(of_pair, difference, n_users, resampling, bar)
+            for i, call in enumerate(metrics.calls):
+                of_runs = call.text, runs[a], runs[b], values[a, i], values[b, i]
+                tested = p[i], difference[i], low[i], high[i], p[i]
+                yield i, (*of_runs, n_users, metrics.size, *tested)
+
+    def _recount(self, lists: pl.DataFrame, users: pl.DataFrame, *names: str) -> Recount:
+        """The lists of runs, for a weight of each user of the first run, then of the next."""
+        query = self.query
+        of_runs = [users.select(pl.lit(name).alias(RUN), *query) for name in names]
+        rows = lists.filter(pl.col(RUN).is_in(names))
+        return Recount(rows, [RUN, *query], pl.concat(of_runs), self.metrics)
 
 
 def _p_values(
     of_pair: Recount, difference: Floats, n: int, resampling: Resampling, progress: Progress
 ) -> Floats:
-    """The share of exchanges of users' lists between two runs that give differences as large as the
-    observed ones.
+    """The share of exchanges of users' lists that give differences as large as the observed ones.
 
     All exchanges are tried if there are no more of them than resamples; else random ones, the
     observed one included.
     """
-    least = np.abs(difference) * (1 - NOISE) - NOISE
-
-    def as_large(kept: Floats) -> Booleans:
-        """Whether the differences are as large if only some users, whose number is 1, keep their
-        lists.
-        """
-        a, b = (
-            of_pair.values(np.concatenate(weights))
-            for weights in ((kept, 1 - kept), (1 - kept, kept))
-        )
-        large: Booleans = np.abs(np.subtract(b, a)) >= least
-        return large
-
-    if n < 63 and 2**n <= resampling.resamples:
-        p = (
-            sum(as_large((number >> np.arange(n) & 1).astype(float)) for number in range(2**n))
-            / 2**n
-        )
+    resamples = resampling.resamples
+    if n < 63 and 2**n <= resamples:
+        numbers = range(2**n)
+        exchanges: Iterable[Integers] = (number >> np.arange(n) for number in numbers)
+        n_observed = 0
     else:
-        drawn = each(partial(words, kind="<u1"), resampling.resamples, resampling.seed, n, progress)
-        p = (sum(as_large((x & 1).astype(float)) for x in drawn) + 1) / (resampling.resamples + 1)
-    return np.where(np.isnan(difference), np.nan, p)
+        exchanges = each(partial(words, kind="<u1"), resamples, resampling.seed, n, progress)
+        n_observed = 1
+    least = np.abs(difference) * (1 - NOISE) - NOISE
+    n_large = np.full(len(difference), n_observed)
+    n_exchanges = n_observed
+    for bits in exchanges:
+        differences = _exchanged(of_pair, bits & 1)
+        n_large += np.abs(differences) >= least
+        n_exchanges += 1
+    p = n_large / n_exchanges
+    p[np.isnan(difference)] = np.nan
+    return p
+
+
+def _exchanged(of_pair: Recount, keeps: Integers) -> Floats:
+    """The differences of two runs if only the users with a 1 keep their lists."""
+    stays = keeps.astype(float)
+    moves = 1 - stays
+    a = of_pair.values(np.concatenate([stays, moves]))
+    b = of_pair.values(np.concatenate([moves, stays]))
+    return np.subtract(b, a)

@@ -1,9 +1,8 @@
-"""The attention that documents get from several rankings of a query, compared with the share that
-their labels call for.
-"""
+"""The attention that documents get from several rankings, and the share that labels call for."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
@@ -23,6 +22,7 @@ from ..._words.ranking import Persistence
 from ..call.declaration import verb
 from ..fuse.fuse import LISTED, Names, per_document
 from ..sample.entries import Entries, entries_of
+from ..sample.slices import typed
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -107,22 +107,26 @@ def expected_exposure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 1], "monday": [2, 1], "tuesday": [1, 2]})
-    >>> found = df.rank.items.expected_exposure(runs=["monday"])                # 1 and 0.5, where 0.75 each is fair
+    >>> rows = {"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 1]}
+    >>> df = pl.DataFrame({**rows, "monday": [2, 1], "tuesday": [1, 2]})
+    >>> found = df.rank.items.expected_exposure(runs=["monday"])  # 1 and 0.5; 0.75 each is fair
     >>> found["ee_d"].to_list(), found["ee_r"].to_list(), found["ee_l"].to_list()
     ([1.25], [1.125], [0.125])
-    >>> df.rank.items.expected_exposure(runs=["monday", "tuesday"])["ee_l"].to_list()                 # each is first once
+    >>> found = df.rank.items.expected_exposure(runs=["monday", "tuesday"])  # each is first once
+    >>> found["ee_l"].to_list()
     [0.0]
     """
     setup = table.setup
     refuse_bounds(setup)
     named = runs_of(options)
     chosen = named if named.columns else Runs((setup.roles.score,))
-    of_query, names = chosen.queries(setup), None if table.whole is None else table.whole.runs
+    of_query = chosen.queries(setup)
+    names = None if table.whole is None else table.whole.runs
     refuse_names([*FIGURES], of_query.roles.query, "the query")
 
     def of_part(part: pl.DataFrame) -> pl.DataFrame:
-        return _figures(_entries(part, setup, chosen, names), of_query, k, persistence, judgments)
+        entries = _entries(part, setup, chosen, names)
+        return _figures(entries, of_query, k, persistence, judgments)
 
     return in_parts(table.rows, of_query, [*chosen.columns, setup.roles.label], of_part)
 
@@ -130,22 +134,28 @@ def expected_exposure(
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:
     """The entries of all rankings, without unjudged documents if the policy drops them."""
     runs.require(frame, setup)
-    of_run = setup.changed(query=(*runs.key, *runs.queries(setup).roles.query))
-    of_run = of_run.changed(score=runs.scores[0]) if runs.scores else of_run
-    refuse_faults(frame, of_run, Columns.of(of_run, frame.schema), documents=False)
+    query = runs.queries(setup).roles.query
+    of_run = setup.changed(query=(*runs.key, *query))
+    if runs.scores:
+        of_run = of_run.changed(score=runs.scores[0])
+    table = Columns.of(of_run, frame.schema)
+    refuse_faults(frame, of_run, table, documents=False)
     known = runs.names(frame) if names is None else sorted(names)
-    entries = entries_of(frame, setup, runs, known, depth=setup.policies.depth, absent=False)
-    if setup.policies.unjudged != "drop":
+    policies = setup.policies
+    entries = entries_of(frame, setup, runs, known, depth=policies.depth, absent=False)
+    if policies.unjudged != "drop":
         return entries
-    judged = entries.documents.select(_judged(setup)).to_series()
-    rows = entries.rows.filter(pl.lit(judged).gather(pl.col("#document")))
-    place = pl.col("#rank").rank("ordinal").over("#list").cast(pl.Float64)
-    return Entries(
-        entries.documents, entries.query, rows.with_columns(place.alias("#rank")), entries.n_runs
-    )
+    documents = entries.documents
+    judged = documents.select(_judged(setup)).to_series()
+    is_judged = pl.lit(judged).gather("#document")
+    rows = entries.rows.filter(is_judged)
+    place = pl.col("#rank").rank("ordinal").over("#list")
+    rank = place.cast(pl.Float64).alias("#rank")
+    return replace(entries, rows=rows.with_columns(rank))
 
 
 def _judged(setup: Setup) -> pl.Expr:
+    """Whether a document has a label; a negative one is none."""
     return (pl.col(setup.roles.label) >= 0).fill_null(False)
 
 
@@ -154,65 +164,74 @@ def _figures(
 ) -> pl.DataFrame:
     """A row per query, in the order of the documents."""
     label = pl.col(setup.roles.label).cast(pl.Float64)
-    judged, counted = _judged(setup), pl.lit(True)
+    judged = _judged(setup)
+    counts = pl.lit(True)
     if setup.policies.unjudged == "drop":
-        counted &= judged
+        counts &= judged
     if setup.policies.unretrieved == "drop":
-        counted &= pl.col(LISTED)
+        counts &= pl.col(LISTED)
+    gain = pl.when(judged).then(label).otherwise(0.0)
     documents = _with_exposure(entries, setup, k, persistence)
-    documents = documents.with_columns(
-        pl.when(counted).then(pl.when(judged).then(label).otherwise(0.0)).alias(LEVEL)
-    )
-    documents = documents.with_columns(_target(k, persistence, judgments).alias("#t"))
-    level, t, n = pl.col(LEVEL), pl.col("#t"), pl.col(N).first().fill_null(0)
-    e = pl.when(level.is_not_null()).then("#e")
+    level = pl.when(counts).then(gain)
+    target = _target(k, persistence, judgments)
+    documents = documents.with_columns(level.alias(LEVEL))
+    documents = documents.with_columns(target.alias("#t"))
+    has_level = pl.col(LEVEL).is_not_null()
+    n = pl.col(N).first().fill_null(0)
     defined = n > 0
     if setup.policies.no_relevant == "null":
-        defined &= (judged & level.is_not_null() & (label >= setup.policies.relevant)).any()
+        is_relevant = judged & has_level & (label >= setup.policies.relevant)
+        defined &= is_relevant.any()
+    e = pl.when(has_level).then("#e")
+    t = pl.col("#t")
     sums = {"ee_d": e**2, "ee_r": e * t, "ee_l": (e - t) ** 2}
+    figures = {name: pl.when(defined).then(x.sum()) for name, x in sums.items()}
     ids = cs.by_name(*setup.roles.query, ROW, require_all=False)
-    means = {name: pl.when(defined).then(x.sum()) for name, x in sums.items()}
-    found = documents.group_by(QUERY, maintain_order=True).agg(ids.first(), **means, n_rankings=n)
-    return found.select(ids, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
+    queries = documents.group_by(QUERY, maintain_order=True)
+    rows = queries.agg(ids.first(), **figures, n_rankings=n)
+    return rows.select(ids, *typed(FIGURES))
 
 
 def _with_exposure(
     entries: Entries, setup: Setup, k: int | None, persistence: float
 ) -> pl.DataFrame:
-    """The documents with their mean attention over the query's rankings, ``#e``, and the number of
-    these.
-    """
+    """The documents with their mean attention over the rankings, and the number of these."""
     rank = pl.col("#rank")
     attention = persistence ** (rank - 1)
     if k is not None:
         attention = pl.when(rank <= k).then(attention).otherwise(0.0)
     if setup.policies.tie_rule.averages:
         attention = attention.mean().over("#list", "#score")
-    rows = entries.rows.with_columns(attention.alias("#e")).collect(engine="in-memory")
-    totals = per_document(rows, {"#e": ("sum", pl.col("#e"))}, entries.documents.height)
-    rankings = rows.select(
-        (pl.col("#list") // max(entries.n_runs, 1)).alias(QUERY), "#list"
-    ).unique()
-    numbers = rankings.group_by(QUERY).agg(pl.len().alias(N))
+    e = pl.col("#e")
+    documents = entries.documents
+    with_attention = entries.rows.with_columns(attention.alias("#e"))
+    rows = with_attention.collect(engine="in-memory")
+    totals = per_document(rows, {"#e": ("sum", e)}, documents.height)
+    query_of_list = pl.col("#list") // max(entries.n_runs, 1)
+    rankings = rows.select(query_of_list.alias(QUERY), "#list").unique()
+    n = pl.len().alias(N)
+    numbers = rankings.group_by(QUERY).agg(n)
     query = pl.Series(QUERY, entries.query, pl.Int64)
-    documents = entries.documents.with_columns(query, *totals).join(
-        numbers, QUERY, "left", maintain_order="left"
-    )
-    return documents.with_columns(pl.col("#e") / pl.col(N))
+    documents = documents.with_columns(query, *totals)
+    documents = documents.join(numbers, QUERY, "left", maintain_order="left")
+    return documents.with_columns(e / pl.col(N))
 
 
 def _target(k: int | None, persistence: float, judgments: Judgments) -> pl.Expr:
-    """The target: documents with one label share the attention of the ranks that an ideal ranking
-    gives to the label.
+    """The target: documents with one label share the attention of the ranks of the label.
+
+    These are the ranks that an ideal ranking gives to the label.
     """
-    first, n = (
-        pl.col(LEVEL).rank("min", descending=True).over(QUERY) - 1.0,
-        pl.len().over(QUERY, LEVEL),
-    )
+    level = pl.col(LEVEL)
+    rank = level.rank("min", descending=True)
+    first = rank.over(QUERY) - 1.0
+    n = pl.len().over(QUERY, LEVEL)
     last = first + n
     if k is not None:
-        first, last = first.clip(upper_bound=k), last.clip(upper_bound=k)
-    share = (persistence**first - persistence**last) / ((1 - persistence) * n)
-    return (
-        share if judgments == "complete" else pl.when(pl.col(LEVEL) > 0).then(share).otherwise(0.0)
-    )
+        first = first.clip(upper_bound=k)
+        last = last.clip(upper_bound=k)
+    attention = persistence**first - persistence**last
+    share = attention / ((1 - persistence) * n)
+    if judgments == "complete":
+        return share
+    return pl.when(level > 0).then(share).otherwise(0.0)

@@ -38,23 +38,18 @@ class Weighing:
     @classmethod
     def of(cls, k: object, weight: object) -> Weighing:
         """The weighing that a caller names, as ``"log2"`` or ``"rbp(p=0.8)"``."""
-        number = r"(\d*\.?\d+(?:e-\d+)?)"
-        found = (
-            re.fullmatch(rf"\s*rbp\s*\(\s*p\s*=\s*{number}\s*\)\s*", weight)
-            if isinstance(weight, str)
-            else None
-        )
-        name, p = (
-            (weight, 0.8) if found is None else ("rbp", check("p", float(found[1]), Persistence))
-        )
-        return cls(check("k", k, Cutoff | None), check("weight", name, Weight), p)
+        depth: int | None = check("k", k, Cutoff | None)
+        if isinstance(weight, str):
+            rbp = re.fullmatch(r"\s*rbp\s*\(\s*p\s*=\s*(\d*\.?\d+(?:e-\d+)?)\s*\)\s*", weight)
+            if rbp is not None:
+                p = check("p", float(rbp[1]), Persistence)
+                return cls(depth, "rbp", p)
+        return cls(depth, check("weight", weight, Weight))
 
 
 @dataclass(frozen=True)
 class Exposures(Sliced):
-    """The exposure of items, computed in parts that hold all rows of their users; figures merge by
-    addition.
-    """
+    """The exposure of items; parts hold all rows of their users, and figures merge by addition."""
 
     setup: Setup
     weighing: Weighing
@@ -73,51 +68,61 @@ class Exposures(Sliced):
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The table, from the rows of its parts."""
-        doc = next(name for name in parts.columns if name not in (*self.slices, *SUMS))
+        others = (*self.slices, *SUMS)
+        doc = next(name for name in parts.columns if name not in others)
         return self.table(parts.lazy(), doc).collect()
 
     def sums(self, frame: pl.DataFrame) -> pl.LazyFrame:
-        """The times that each item is shown, its exposure, and the times that it is shown and
-        relevant, by slice.
-        """
+        """By slice and item: the times shown, the exposure, and the times shown and relevant."""
         schema = frame.schema
-        doc = item_column(self.setup, schema)
+        setup = self.setup
+        doc = item_column(setup, schema)
         refuse_names([doc, *FIGURES], self.by, "by")
         refuse_names(FIGURES, [doc], "the table")
-        judged = self.setup.roles.label in schema
-        if judged:
-            require_number(schema, self.setup.roles.label, "label")
-        lists = lists_of(frame, self.setup, self.by, {LABEL} if judged else frozenset())
-        rows = lists.lazy().filter(pl.col(RANK).is_not_null())
-        if self.weighing.k is not None:
-            rows = rows.filter(pl.col(RANK) <= self.weighing.k)
-        is_relevant = (pl.col(LABEL) >= self.setup.policies.relevant).fill_null(False)
-        relevant = is_relevant.cast(pl.UInt32) if judged else pl.lit(None, pl.UInt32)
-        exposed = weight_of(self.weighing.weight, self.weighing.p).cast(pl.Float64)
+        has_labels = setup.roles.label in schema
+        columns = set()
+        relevant = pl.lit(None, pl.UInt32)
+        if has_labels:
+            require_number(schema, setup.roles.label, "label")
+            columns = {LABEL}
+            is_relevant = pl.col(LABEL) >= setup.policies.relevant
+            relevant = is_relevant.fill_null(False).cast(pl.UInt32)
+        lists = lists_of(frame, setup, self.by, columns)
+        rank = pl.col(RANK)
+        rows = lists.lazy().filter(rank.is_not_null())
+        weighing = self.weighing
+        if weighing.k is not None:
+            rows = rows.filter(rank <= weighing.k)
+        weight = weight_of(weighing.weight, weighing.p)
+        exposed = weight.cast(pl.Float64)
         sums = {"shown": pl.lit(1, pl.UInt32), "exposure": exposed, "relevant_shown": relevant}
-        rows = rows.select(*self.slices, pl.col(ITEM).alias(doc), **sums)
+        item = pl.col(ITEM).alias(doc)
+        rows = rows.select(*self.slices, item, **sums)
         return self._added(rows, doc)
 
     def _added(self, rows: pl.LazyFrame, doc: str) -> pl.LazyFrame:
+        """The rows added up by slice and item."""
+        shown = pl.col("shown").sum()
+        exposed = pl.col("exposure").sum()
         relevant = pl.col("relevant_shown")
-        known = pl.when(relevant.is_not_null().any()).then(relevant.sum()).alias("relevant_shown")
-        counts = (
-            pl.col("shown").sum().cast(pl.UInt32),
-            pl.col("exposure").sum(),
-            known.cast(pl.UInt32),
-        )
-        return rows.group_by(*self.slices, doc, maintain_order=True).agg(*counts)
+        has_labels = relevant.is_not_null().any()
+        relevant_shown = pl.when(has_labels).then(relevant.sum())
+        named = relevant_shown.alias("relevant_shown").cast(pl.UInt32)
+        by_item = rows.group_by(*self.slices, doc, maintain_order=True)
+        return by_item.agg(shown.cast(pl.UInt32), exposed, named)
 
     def table(self, sums: pl.LazyFrame, doc: str) -> pl.LazyFrame:
-        """One row per slice and item: the sums of all parts, and the share of the slice's
-        exposure.
-        """
-        slices, total = [*self.slices], pl.col("exposure").sum()
-        share = (pl.col("exposure") / (total.over(slices) if slices else total)).alias("share")
+        """One row per slice and item: the sums, and the share of the slice's exposure."""
+        slices = [*self.slices]
+        total = pl.col("exposure").sum()
+        if slices:
+            total = total.over(slices)
+        share = (pl.col("exposure") / total).alias("share")
+        rows = self._added(sums, doc).with_columns(share)
         falling = [*[False] * len(slices), True, False]
-        found = self._added(sums, doc).with_columns(share)
-        found = found.sort(*slices, "exposure", doc, descending=falling, nulls_last=True)
-        return found.rename(dict(self.slices)).select(*self.by, doc, *FIGURES)
+        rows = rows.sort(*slices, "exposure", doc, descending=falling, nulls_last=True)
+        named = rows.rename({**self.slices})
+        return named.select(*self.by, doc, *FIGURES)
 
 
 @verb(gives="table", by_parts=True, merges=Exposures.of)
@@ -164,9 +169,11 @@ def exposure(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1], "label": [0, 1, 0]})
+    >>> lists = {"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1]}
+    >>> df = pl.DataFrame({**lists, "label": [0, 1, 0]})
     >>> found = df.rank.items.exposure(k=10)
     >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
     (['b', 'a'], [2, 1], [1, 0])
     """
-    return merged_figures(table, Exposures.of(table.setup, None, k=k, weight=weight, by=by))
+    exposures = Exposures.of(table.setup, None, k=k, weight=weight, by=by)
+    return merged_figures(table, exposures)

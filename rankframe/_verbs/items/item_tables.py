@@ -1,6 +1,4 @@
-"""The tables that metrics of items read: the lists that users are shown, the catalog, and past
-interactions.
-"""
+"""The tables that metrics of items read: lists, the catalog, and past interactions."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from ..._plan.per_query import collect
+from ..._support.joins import left_joined
 from ..._table.background import (
     SIZE,
     History,
@@ -30,7 +29,7 @@ from ..._words.exposure import LABEL, SCORE, Group
 from ...errors import InvalidData, InvalidOption, on, option, shown, warn
 from ..call.declaration import VerbCall, verb
 from ..measure.evaluate import ranks_of
-from ..sample.slices import by_query, keys
+from ..sample.slices import by_query, keys, typed
 
 ITEM, RANK = "#item", "#rank"
 """The plans' names of an item, and of its rank, null if it is not shown."""
@@ -53,72 +52,76 @@ def item_column(setup: Setup, names: Collection[str]) -> str:
 def lists_of(
     frame: pl.DataFrame, setup: Setup, by: Sequence[str] = (), columns: Set[str] = frozenset()
 ) -> pl.DataFrame:
-    """A row per user and item: the user's slices, the query columns, the item, its rank; its label
-    and score, if in `columns`.
+    """A row per user and item: slices, query columns, item and rank; label and score if asked for.
 
     Rows of items that are not shown to the user stay, with a null rank: a user may have no other.
     """
     schema = frame.schema
+    query = setup.roles.query
     doc = item_column(setup, schema)
-    values = [
-        _values(setup, Columns.of(setup, schema, label=LABEL in columns), name)
-        for name in sorted(columns)
-    ]
+    names = sorted(columns)
+    table = Columns.of(setup, schema, label=LABEL in columns)
+    values = [_labels(setup, table) if name == LABEL else _scores(setup) for name in names]
     refuse_names([RANK], schema, "the table")
     ranked = frame.hstack(ranks_of(frame, setup, RANK))
     if ranked[doc].has_nulls():
-        refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
-    lists = ranked.lazy().select(*setup.roles.query, pl.col(doc).alias(ITEM), RANK, *values)
+        is_shown = pl.col(RANK).is_not_null()
+        refuse_nameless(ranked.filter(is_shown), doc)
+    item = pl.col(doc).alias(ITEM)
+    lists = ranked.lazy().select(*query, item, RANK, *values)
     if by:
-        slices = by_query(frame, setup.roles.query, by, None)
-        lists = lists.join(
-            slices, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left"
-        )
+        slices = by_query(frame, query, by, None)
         one_slice = pl.col("#weight") == 1  # fails for a user with several values of a slice
-        lists = lists.with_columns(pl.when(one_slice).then(RANK).alias(RANK))
-    return collect(
-        lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *sorted(columns)), frame, setup
-    )
+        rank = pl.when(one_slice).then(RANK).alias(RANK)
+        lists = left_joined(lists, slices, query).with_columns(rank)
+    lists = lists.select(*keys(by), *query, ITEM, RANK, *names)
+    return collect(lists, frame, setup)
 
 
-def _values(setup: Setup, table: Columns, name: str) -> pl.Expr:
-    """The labels, or the scores, as numbers; values that cannot be added up fail."""
-    if name == LABEL:
-        values, column = table.label, setup.roles.label
-        faults = [(fault.rows, fault.message) for fault in table.faults() if fault.at == column]
-        if setup.policies.unretrieved == "drop":
-            values = pl.when(pl.col(RANK).is_not_null()).then(values)
-    else:
-        if setup.policies.ascending:
-            says = (
-                f"column {setup.roles.score!r} orders items by its lowest value, as ranks and "
-                "distances do, and tells no "
-            )
-            so = "relevance; write relevance=label, or name scores that grow with relevance: "
-            raise InvalidOption(says, so, on(score=..., ascending=False))
-        values, column = pl.col(setup.roles.score).cast(pl.Float64), setup.roles.score
-        faults = [((values < 0) | values.is_infinite(), NO_RELEVANCE.format(column))]
-    return pl.coalesce(failing(faults), values).alias(name)
+def _labels(setup: Setup, table: Columns) -> pl.Expr:
+    """The labels as numbers; labels that cannot be added up fail."""
+    column = setup.roles.label
+    labels = table.label
+    if setup.policies.unretrieved == "drop":
+        is_retrieved = pl.col(RANK).is_not_null()
+        labels = pl.when(is_retrieved).then(labels)
+    faults = [(fault.rows, fault.message) for fault in table.faults() if fault.at == column]
+    return pl.coalesce(failing(faults), labels).alias(LABEL)
 
 
-def _kept(frame: pl.LazyFrame, setup: Setup, train: object) -> pl.LazyFrame:
+def _scores(setup: Setup) -> pl.Expr:
+    """The scores as relevance; scores that cannot be added up fail."""
+    column = setup.roles.score
+    if setup.policies.ascending:
+        says = (
+            f"column {column!r} orders items by its lowest value, as ranks and distances do, and "
+            "tells no relevance; write relevance=label, or name scores that grow with relevance: "
+        )
+        raise InvalidOption(says, on(score=..., ascending=False))
+    scores = pl.col(column).cast(pl.Float64)
+    is_fault = (scores < 0) | scores.is_infinite()
+    faults = [(is_fault, NO_RELEVANCE.format(column))]
+    return pl.coalesce(failing(faults), scores).alias(SCORE)
+
+
+def _not_in(frame: pl.LazyFrame, setup: Setup, train: object) -> pl.LazyFrame:
     """The rows, in their order, whose pair of user and item is not in `train`."""
     schema = frame.collect_schema()
-    require_all(
-        schema, [(name, "query") for name in setup.roles.query]
-    )  # nothing is ranked, so no score is needed
+    query = setup.roles.query
+    # Nothing is ranked, so no score is needed.
+    require_all(schema, [(name, "query") for name in query])
     doc = item_column(setup, schema)
-    refuse_objects(schema, [*setup.roles.query, doc])
-    pairs, users = pairs_of(train, schema, setup.roles.query, doc, "train")
-    others, names = pairs.collect_schema(), [*users, doc]
-    key = [pl.col(name).cast(common_type(schema[name], others[name])) for name in names]
-    return frame.join(
-        pairs, left_on=key, right_on=key, how="anti", nulls_equal=True, maintain_order="left"
-    )
+    refuse_objects(schema, [*query, doc])
+    pairs, users = pairs_of(train, schema, query, doc, "train")
+    others = pairs.collect_schema()
+    names = [*users, doc]
+    dtypes = {name: common_type(schema[name], others[name]) for name in names}
+    key = typed(dtypes)
+    return frame.join(pairs, on=key, how="anti", nulls_equal=True, maintain_order="left")
 
 
 def _without_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
-    return _kept(frame, setup, call.arguments["train"])
+    return _not_in(frame, setup, call.arguments["train"])
 
 
 @verb(gives="subset", labels=False, lazily=_without_lazily)
@@ -151,11 +154,12 @@ def without(table: Table[Any], train: object) -> pl.DataFrame:
     >>> unseen["query_id"].to_list(), unseen["doc_id"].to_list()
     ([1, 2], ['b', 'a'])
     """
-    rows, setup = table.rows, table.setup
-    kept = _kept(rows.lazy(), setup, train).collect()
-    if 0 < rows.height == kept.height:
+    rows = table.rows
+    setup = table.setup
+    others = _not_in(rows.lazy(), setup, train).collect()
+    if 0 < rows.height == others.height:
         _warn_of_other_ids(rows, setup, train)
-    return kept
+    return others
 
 
 def _warn_of_other_ids(rows: pl.DataFrame, setup: Setup, train: object) -> None:
@@ -163,12 +167,15 @@ def _warn_of_other_ids(rows: pl.DataFrame, setup: Setup, train: object) -> None:
     doc = item_column(setup, rows.columns)
     pairs, users = pairs_of(train, rows.schema, setup.roles.query, doc, "train")
     others = pairs.collect()
+    if others.is_empty():
+        return
     for name in (*users, doc):
-        one = common_type(rows.schema[name], others.schema[name])
-        if others.height and not rows[name].cast(one).is_in(others[name].cast(one).implode()).any():
-            first = others[name].min(), rows[name].min()
-            ids = " and ".join(map(shown, first))
-            warn(f"nothing is left out: no {name!r} of train is in the table, as {ids}")
+        dtype = common_type(rows.schema[name], others.schema[name])
+        ids = rows[name].cast(dtype)
+        ids_of_train = others[name].cast(dtype)
+        if not ids.is_in(ids_of_train.implode()).any():
+            first = f"{shown(others[name].min())} and {shown(rows[name].min())}"
+            warn(f"nothing is left out: no {name!r} of train is in the table, as {first}")
             return
 
 
@@ -202,16 +209,18 @@ class Catalog:
         """Whether items are in the catalog; true if only their number is known."""
         if self.ids is None:
             return pl.repeat(True, len(items), eager=True)
-        one = common_type(items.dtype, self.ids.dtype)
-        return items.cast(one).is_in(self.ids.cast(one).implode())
+        dtype = common_type(items.dtype, self.ids.dtype)
+        ids = self.ids.cast(dtype)
+        return items.cast(dtype).is_in(ids.implode())
 
     @cached_property
     def by_column(self) -> Mapping[str, Group] | None:
         """The groups by name; None if the catalog has no groups."""
         if self.groups is None:
             return None
-        sizes = self.groups["#group"].drop_nulls().value_counts().sort("#group").rows()
-        return {name: Group(pl.col("#group") == name, n) for name, n in sizes}
+        sizes = self.groups["#group"].drop_nulls().value_counts().sort("#group")
+        group = pl.col("#group")
+        return {name: Group(group == name, n) for name, n in sizes.rows()}
 
     def refuse_more(self, n: int) -> None:
         """Refuse more shown items than the catalog has."""
@@ -223,28 +232,34 @@ class Catalog:
             raise InvalidData(option(items=self.size), says)
 
     def within(self, lists: pl.DataFrame) -> pl.DataFrame:
-        """The lists with items of the catalog only; items that it lacks are refused, or no longer
-        count as shown.
-        """
+        """The lists with items of the catalog only; others are refused, or no longer shown."""
         if self.size is None:
             return lists
         if self.ids is None:
-            self.refuse_more(lists.filter(pl.col(RANK).is_not_null())[ITEM].n_unique())
+            shown_items = lists.filter(pl.col(RANK).is_not_null())[ITEM]
+            self.refuse_more(shown_items.n_unique())
             return lists
         unknown = ~self.has(lists[ITEM])
         if not unknown.any():
             return lists
-        strange = unknown & lists[RANK].is_not_null()
-        if self.drops or not strange.any():
-            values = [name for name in (RANK, LABEL, SCORE) if name in lists.columns]
-            return lists.with_columns(pl.when(~unknown).then(pl.col(values)))
-        ids = lists.filter(strange)[ITEM].unique().sort()
-        some = f"{', '.join(map(repr, ids.head(SHOWN)))}{' ...' * (len(ids) > SHOWN)}"
-        says = (
-            f"{int(strange.sum()):,} rows show {len(ids):,} items that the catalog lacks ({some})"
-        )
-        give = "; give all items that could be shown, or say "
-        raise InvalidData(says, give, option(unknown_items="drop"), " to count without them")
+        if not self.drops:
+            is_shown = lists[RANK].is_not_null()
+            refuse_unknown_items(lists.filter(unknown & is_shown))
+        values = [name for name in (RANK, LABEL, SCORE) if name in lists.columns]
+        only_known = pl.when(~unknown).then(pl.col(values))
+        return lists.with_columns(only_known)
+
+
+def refuse_unknown_items(rows: pl.DataFrame) -> None:
+    """Refuse rows of lists that show items which the catalog lacks."""
+    if rows.is_empty():
+        return
+    ids = rows[ITEM].unique().sort()
+    examples = ", ".join(map(repr, ids.head(SHOWN)))
+    more = " ..." if len(ids) > SHOWN else ""
+    says = f"{rows.height:,} rows show {len(ids):,} items that the catalog lacks"
+    give = f"{says} ({examples}{more}); give all items that could be shown, or say "
+    raise InvalidData(give, option(unknown_items="drop"), " to count without them")
 
 
 @dataclass(frozen=True)
@@ -262,27 +277,30 @@ class Past:
         return common_type(items, self.history.pairs.schema[self.history.doc])
 
     def of(self, users: pl.DataFrame, name: str) -> pl.DataFrame:
-        """A row per user and item of the past: the column `name` of the user's row, and the
-        item.
-        """
-        key, doc = [*self.history.key], self.history.doc
-        known, pairs = of_common_types(users.select(*key, name), self.history.pairs, key)
-        return known.join(pairs, on=key).select(name, pl.col(doc).alias(ITEM))
+        """A row per user and item of the past: the user's value of `name`, and the item."""
+        history = self.history
+        key = [*self.history.key]
+        named = users.select(*key, name)
+        known, pairs = of_common_types(named, history.pairs, key)
+        item = pl.col(history.doc).alias(ITEM)
+        return known.join(pairs, on=key).select(name, item)
 
     def unseen(self, rows: pl.DataFrame) -> pl.Series:
         """1.0 for the rows of items that the user does not have, else 0.0."""
-        user = self.history.user_of(rows.select(self.history.key).to_struct())
-        return 1 - self.history.seen(
-            pl.DataFrame({"user": user, "item": self.history.place(rows[ITEM])})
-        )
+        history = self.history
+        user = history.user_of(rows.select(history.key).to_struct())
+        item = history.place(rows[ITEM])
+        pairs = pl.DataFrame({"user": user, "item": item})
+        return 1 - history.seen(pairs)
 
     def mean_of(self, users: pl.DataFrame) -> pl.Series:
         """The mean popularity of each user's own items; null for a user without a past."""
+        history = self.history
         key = [*self.history.key]
-        rows = self.history.pairs.join(self.history.counts, on=self.history.doc)
-        return looked_up(
-            users, rows.group_by(key).agg(pl.col(SIZE).mean() / self.history.n_users), key
-        )
+        rows = history.pairs.join(history.counts, on=history.doc)
+        popularity = pl.col(SIZE).mean() / history.n_users
+        by_user = rows.group_by(key).agg(popularity)
+        return looked_up(users, by_user, key)
 
 
 @dataclass(frozen=True)
@@ -312,56 +330,60 @@ class CatalogAndPast:
         return {}
 
     def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None:
-        """The popular items of the catalog and the others; None if the catalog does not name its
-        items.
-        """
-        if self.catalog.ids is None or self.past is None:
+        """The popular items and the others; None if the catalog does not name its items."""
+        ids = self.catalog.ids
+        past = self.past
+        if ids is None or past is None:
             return None
-        found = self._head_and_tail
-        if (head, tail) not in found:  # every resample needs it
-            in_tail = self.past.history.in_tail(pl.col("#users"), head, tail)
-            popularity = self.past.popularity(self.catalog.ids).to_frame("#users")
-            n = int(popularity.select(in_tail.sum()).item())
-            found[head, tail] = {
-                "head": Group(~in_tail, popularity.height - n),
-                "tail": Group(in_tail, n),
-            }
-        return {name: group for name, group in found[head, tail].items() if group.size}
+        by_options = self._head_and_tail
+        if (head, tail) not in by_options:  # every resample needs it
+            in_tail = past.history.in_tail(pl.col("#users"), head, tail)
+            popularity = past.popularity(ids).to_frame("#users")
+            n_tail = int(popularity.select(in_tail.sum()).item())
+            of_head = Group(~in_tail, len(ids) - n_tail)
+            of_tail = Group(in_tail, n_tail)
+            by_options[head, tail] = {"head": of_head, "tail": of_tail}
+        groups = by_options[head, tail].items()
+        return {name: group for name, group in groups if group.size}
 
     def described(self, items: pl.DataFrame) -> pl.DataFrame:
         """The items with the columns that groups and popularity read."""
         columns: dict[str, pl.Series] = {}
         if self.past is not None:
+            n_users = self.past.history.n_users
             users = self.past.popularity(items[ITEM])
-            columns |= {"#users": users, "#popularity": users / self.past.history.n_users}
+            columns |= {"#users": users, "#popularity": users / n_users}
         if self.catalog.groups is not None:
-            columns["#group"] = looked_up(items.select(ITEM), self.catalog.groups, [ITEM])
+            ids = items.select(ITEM)
+            columns["#group"] = looked_up(ids, self.catalog.groups, [ITEM])
         return items.with_columns(**columns)
 
 
 def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) -> CatalogAndPast:
-    """The catalog and the past; mere counts of items are no past, since they do not distinguish
-    users.
-    """
+    """The catalog and the past; counts of items are no past, as they do not tell users apart."""
     doc = item_column(setup, schema)
     background = setup.background
-    history = (
-        None
-        if background.interactions is None
-        else background.interactions.named(setup.roles.query, doc)
-    )
-    past = Past(history) if history is not None and history.key else None
-    if background.items is None or isinstance(background.items, int):
-        return CatalogAndPast(Catalog(background.items), past)
-    ids = background.items.ids(doc)
     group = setup.roles.group
-    if group is None or not background.has(group):
-        return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop"), past)
-    groups = background.items.rows(doc).select(
-        pl.col(doc).alias(ITEM), pl.col(group).cast(pl.String).alias("#group")
-    )
+    past = None
+    if background.interactions is not None:
+        history = background.interactions.named(setup.roles.query, doc)
+        past = Past(history) if history.key else None
+    items = background.items
+    if items is None or isinstance(items, int):
+        return CatalogAndPast(Catalog(items), past)
+    ids = items.ids(doc)
+    groups = None
+    if group is not None and background.has(group):
+        groups = _groups(items.rows(doc), doc, group)
+    catalog = Catalog(len(ids), ids, unknown_items == "drop", groups)
+    return CatalogAndPast(catalog, past)
+
+
+def _groups(items: pl.DataFrame, doc: str, group: str) -> pl.DataFrame:
+    """The group of each item, as an Enum, since numbers compare faster than texts."""
+    item = pl.col(doc).alias(ITEM)
+    name = pl.col(group).cast(pl.String)
+    groups = items.select(item, name.alias("#group"))
     names = groups["#group"].drop_nulls().unique().sort()
-    groups = groups.with_columns(
-        pl.col("#group").cast(pl.Enum(names))
-    )  # numbers compare faster than texts
-    return CatalogAndPast(Catalog(len(ids), ids, unknown_items == "drop", groups), past)
+    group_as_number = pl.col("#group").cast(pl.Enum(names))
+    return groups.with_columns(group_as_number)

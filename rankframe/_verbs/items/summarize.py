@@ -19,6 +19,7 @@ from ...errors import InvalidOption, option
 from ..call.declaration import verb
 from ..measure.judged_summary import JudgedSummary
 from ..measure.summary import Summary, figures_of
+from ..sample.slices import typed
 from .catalog import catalog
 
 if TYPE_CHECKING:
@@ -32,16 +33,13 @@ lists again."""
 def summary_of(
     setup: Setup, whole: Mapping[str, float] | None, *metrics: Any, **options: Any
 ) -> Summary:
-    """The summary of metrics of queries, by people's labels or also by those of a model; for parts
-    of a table, too.
-    """
+    """The summary of metrics of queries, by labels of people or also of a model; also of parts."""
     for metric in metrics:
         if isinstance(metric, OfItems):
-            says = (
-                f"{metric.call.text} looks at the lists of all users, of which each worker has a "
-                "part; take it from "
+            says = "looks at the lists of all users, of which each worker has a part; take it from "
+            raise InvalidOption(
+                f"{metric.call.text} {says}", "items.catalog, with ", option(ci=None)
             )
-            raise InvalidOption(says, "items.catalog, with ", option(ci=None))
     kind = Summary if options["model_labels"] is None else JudgedSummary
     return kind.of(setup, whole, *metrics, **options)
 
@@ -158,7 +156,8 @@ def summarize(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
+    >>> rows = {"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0]}
+    >>> df = pl.DataFrame({**rows, "day": ["mo", "mo", "tu"]})
     >>> found = df.rank.summarize("rr", by="day")
     >>> found["day"].to_list(), found["mean"].to_list(), found["n_queries"].to_list()
     (['mo', 'tu'], [0.5, 0.0], [2, 1])
@@ -169,36 +168,37 @@ def summarize(
     A model judged 80 queries, 40 of which people judged, too. It is always right, and the other 40
     have as many relevant documents:
 
-    >>> df = pl.DataFrame({"query_id": range(80), "score": 1, "llm": [0, 1] * 40, "label": [0, 1] * 20 + [None] * 40})
+    >>> labels = {"llm": [0, 1] * 40, "label": [0, 1] * 20 + [None] * 40}
+    >>> df = pl.DataFrame({"query_id": range(80), "score": 1, **labels})
     >>> found = df.rank.summarize("rr", model_labels="llm")
     >>> found["mean"].to_list(), found["n_judged"].to_list(), found["n_queries"].to_list()
     ([0.5], [40], [80])
     """
+    setup = table.setup
     given: dict[str, Any] = {**options, "interval": interval, "model_labels": model_labels}
-    of_items = [
-        table.setup.resolve(metric.call)[1] for metric in metrics if isinstance(metric, OfItems)
-    ]
     of_queries = [metric for metric in metrics if not isinstance(metric, OfItems)]
+    asked = [metric.call for metric in metrics if isinstance(metric, OfItems)]
+    of_items = [setup.resolve(call)[1] for call in asked]
     if not of_items:
-        summary = summary_of(table.setup, None, *of_queries, **given)
+        summary = summary_of(setup, None, *of_queries, **given)
         return summary.table(table.by_parts(summary.of_part))
     for name in ("weights", "model_labels"):
         if given[name] is not None:
-            says = (
-                f"{of_items[0].text} is no mean of queries that could be weighed; ask for it "
-                "separately, without "
-            )
-            raise InvalidOption(says, option(**{name: given[name]}))
+            says = "is no mean of queries that could be weighed; ask for it separately, without "
+            raise InvalidOption(f"{of_items[0].text} {says}", option(**{name: given[name]}))
     chosen = runs_of(options)
-    chosen.require(table.rows, table.setup)
-    found = []
+    chosen.require(table.rows, setup)
+    tables = []
     if of_queries:
-        found = [summary_of(table.setup, None, *of_queries, **given).of_table(table.rows)]
-    found += _of_items(table, of_items, chosen, given)
-    order = [pl.col("metric").cast(pl.Enum(_texts(metrics, of_items)))]
+        summary = summary_of(setup, None, *of_queries, **given)
+        tables.append(summary.of_table(table.rows))
+    tables += _of_items(table, of_items, chosen, given)
+    texts = pl.Enum(_texts(metrics, of_items))
+    order = [pl.col("metric").cast(texts)]
     if chosen.scores:
-        order = [pl.col(RUN_OF_TABLE).cast(pl.Enum(chosen.scores)), *order]
-    return pl.concat(found).sort(order, maintain_order=True)
+        names = pl.Enum(chosen.scores)
+        order.insert(0, pl.col(RUN_OF_TABLE).cast(names))
+    return pl.concat(tables).sort(order, maintain_order=True)
 
 
 def _of_items(
@@ -206,33 +206,35 @@ def _of_items(
 ) -> Iterator[pl.DataFrame]:
     """The summary of metrics of the whole table, a frame for each column of scores."""
     setups, by = runs.apart(table.setup, names_of(options["by"]))
-    ci = options["ci"]
-    resamples = min(options["resamples"], MOST_RESAMPLES)
-    draws = {"resamples": resamples, "seed": options["seed"], "progress": options["progress"]}
-    figures = figures_of(table.setup, ci)
+    figures = figures_of(table.setup, options["ci"])
+    how = {name: options[name] for name in ("ci", "seed", "progress")}
+    how["resamples"] = min(options["resamples"], MOST_RESAMPLES)
+    has_interval = pl.col("ci_low").is_not_null()
+    kind = pl.when(has_interval).then(pl.lit("percentile"))
     slices = [RUN_OF_TABLE, *by] if runs.scores else [*by]
     for run, setup in setups.items():
-        values = catalog(in_memory(table.rows, setup), *calls, by=by or None, ci=ci, **draws)
+        of_run = in_memory(table.rows, setup)
+        values = catalog(of_run, *calls, by=by or None, **how)
         values = values.with_columns(mean="value")
-        if ci is not None:
-            values = values.with_columns(
-                interval=pl.when(pl.col("ci_low").is_not_null()).then(pl.lit("percentile"))
-            )
+        if options["ci"] is not None:
+            values = values.with_columns(interval=kind)
         if runs.scores:
-            values = values.with_columns(pl.lit(run).alias(RUN_OF_TABLE))
-        values = values.with_columns(
-            pl.lit(None).alias(name) for name in figures if name not in values.columns
-        )
-        yield values.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in figures.items()))
+            name = pl.lit(run).alias(RUN_OF_TABLE)
+            values = values.with_columns(name)
+        lacking = [name for name in figures if name not in values.columns]
+        values = values.with_columns(pl.lit(None).alias(name) for name in lacking)
+        yield values.select(*slices, *typed(figures))
 
 
 def _texts(metrics: Sequence[Any], of_items: Sequence[Call]) -> list[str]:
-    """The texts of all metrics, each once, in the order in which they were asked for; `of_items`
-    are those under the setup.
+    """The texts of all metrics, each once, in the order in which they were asked for.
+
+    `of_items` are the metrics of the whole table under the setup.
     """
     calls = iter(of_items)
     texts: list[str] = []
     for metric in metrics:
-        asked = [next(calls)] if isinstance(metric, OfItems) else averaged([metric], "")
+        of_table = isinstance(metric, OfItems)
+        asked = [next(calls)] if of_table else averaged([metric], "")
         texts += [call.text for call in asked]
     return list(dict.fromkeys(texts))

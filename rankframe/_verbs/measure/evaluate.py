@@ -1,10 +1,8 @@
-"""The verbs of values: metrics of queries and of ranks, contributions of documents, agreement of
-rankings.
-"""
+"""The verbs of values: metrics of queries and ranks, contributions, agreement of rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from typing import Any
 
 import polars as pl
@@ -27,11 +25,12 @@ from ..._plan.per_query import (
     with_labels,
 )
 from ..._plan.plan import by_row, run_formulas, values_of_groups
-from ..._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
+from ..._plan.rank_order import RankOrder, in_rank_order, numbered, refuse_shared_ranks
 from ..._plan.subtopics import refuse_agreement, refuse_by_document
 from ..._plan.unjudged import count
 from ..._plan.values import output_name
 from ..._support.floats import np
+from ..._support.joins import left_joined
 from ..._support.option_kinds import Column
 from ..._table.columns import Columns
 from ..._table.roles import ROW, carried, require, require_all
@@ -82,12 +81,36 @@ def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> rows = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    >>> df = pl.DataFrame(rows)
     >>> found = df.rank.evaluate("rr", "P_5")
     >>> found["rr"].to_list(), found["precision@5"].to_list()
     ([0.5], [0.2])
     """
-    frame, setup = table.rows, table.setup
+    frame = table.rows
+    setup = table.setup
+    calls, expressions, names = _asked(metrics, frame, setup)
+    if not names:
+        raise no_metric("evaluate('ndcg@10', 'map')")
+    if not expressions:
+        return measure(frame, setup, *calls, largest_label=table.largest_label)
+    twice = [name for name in expressions if names.count(name) > 1]
+    refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
+    query = setup.roles.query
+    refuse_names(names, query, "the query")
+    require_all(frame.schema, [(name, "query") for name in query])
+    queries = frame.lazy().group_by(query, maintain_order=True)
+    result = queries.agg(x.alias(name) for name, x in expressions.items())
+    if calls:
+        values = measure(frame, setup, *calls, largest_label=table.largest_label)
+        result = left_joined(values.lazy(), result, query)
+    return collect(result.select(*query, *names), frame, setup)
+
+
+def _asked(
+    metrics: Sequence[Request], frame: pl.DataFrame, setup: Setup
+) -> tuple[Collection[Call], dict[str, pl.Expr], list[str]]:
+    """The metrics and expressions that are asked for, and the columns of the result in order."""
     calls: dict[Call, None] = {}  # of many, a list would be slow to look through
     expressions: dict[str, pl.Expr] = {}
     names: list[str] = []
@@ -102,35 +125,21 @@ def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
         elif request not in calls:
             calls[request] = None
             names += names_of(setup, request)
-    if not names:
-        raise no_metric("evaluate('ndcg@10', 'map')")
-    if not expressions:
-        return measure(frame, setup, *calls, largest_label=table.largest_label)
-    twice = [name for name in expressions if names.count(name) > 1]
-    refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
-    refuse_names(names, setup.roles.query, "the query")
-    require_all(frame.schema, [(name, "query") for name in setup.roles.query])
-    own = frame.lazy().group_by(setup.roles.query, maintain_order=True)
-    result = own.agg(x.alias(name) for name, x in expressions.items())
-    if calls:
-        values = measure(frame, setup, *calls, largest_label=table.largest_label).lazy()
-        result = values.join(
-            result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left"
-        )
-    return collect(result.select(*setup.roles.query, *names), frame, setup)
+    return calls, expressions, names
 
 
 def _with_metrics_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
     """The rows of a plan, in their order also where queries are evaluated bucket by bucket."""
-    return _joined(frame, plan_of(frame, setup, call_of_verb(evaluate, *call.requests)), setup)
+    values = plan_of(frame, setup, call_of_verb(evaluate, *call.requests))
+    return _joined(frame, values, setup)
 
 
 def _joined(frame: pl.LazyFrame, values: pl.LazyFrame, setup: Setup) -> pl.LazyFrame:
+    """The rows with the metrics of their query, which must not have the name of a column."""
     query = setup.roles.query
-    refuse_names(
-        [n for n in values.collect_schema() if n not in query], frame.collect_schema(), "the table"
-    )
-    return frame.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
+    metrics = [name for name in values.collect_schema() if name not in query]
+    refuse_names(metrics, frame.collect_schema(), "the table")
+    return left_joined(frame, values, query)
 
 
 @verb(gives="row", among=METRICS, watched=True, lazily=_with_metrics_lazily)
@@ -150,12 +159,17 @@ def with_metrics(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> rows = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    >>> df = pl.DataFrame(rows)
     >>> df.rank.with_metrics("rr")["rr"].to_list()
     [0.5, 0.5]
     """
-    values = call_of_verb(evaluate, *metrics).on(in_memory(table.rows, table.setup, table.whole))
-    return collect(_joined(table.rows.lazy(), values.lazy(), table.setup), table.rows, table.setup)
+    rows = table.rows
+    setup = table.setup
+    every_row = in_memory(rows, setup, table.whole)
+    values = call_of_verb(evaluate, *metrics).on(every_row)
+    with_values = _joined(rows.lazy(), values.lazy(), setup)
+    return collect(with_values, rows, setup)
 
 
 @verb(gives="row", labels=False)
@@ -177,16 +191,17 @@ def with_ranks(table: Table[Any], name: str | None = None) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 0.5]})
+    >>> rows = {"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 0.5]}
+    >>> df = pl.DataFrame(rows)
     >>> df.rank.with_ranks()["rank"].to_list()
     [2, 1, 3]
     """
-    setup, schema = table.setup, table.rows.schema
+    setup = table.setup
+    schema = table.rows.schema
     Columns.of(setup, schema, label=False)
     if name == "":
-        raise InvalidOption(
-            option(name=name), " is no name of a column; write one, as ", option(name="place")
-        )
+        says = " is no name of a column; write one, as "
+        raise InvalidOption(option(name=name), says, option(name="place"))
     new = rank_column(schema) if name is None else name
     advice = "name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")
     refuse_names([new], schema, "the table", advice)
@@ -207,11 +222,13 @@ def refuse_averages(setup: Setup, verb: str) -> None:
 
 
 def _ranks(frame: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
+    """The rank of each row of a part, with the column `ROW` if the part has it."""
     docs, of_docs = by_document(frame, setup, label=False)
     columns = Columns.of(of_docs, docs.schema, label=False)
     ranks = ranks_in_frame(docs, of_docs, columns).alias(name)
     if docs is not frame:  # a document has a row for each of its subtopics
-        ranks = ranks[numbered(frame[columns.key_of_documents]).number]
+        document_of_row = numbered(frame[columns.key_of_documents]).number
+        ranks = ranks[document_of_row]
     return frame.select(cs.by_name(ROW, require_all=False), ranks)
 
 
@@ -243,7 +260,8 @@ def curve(table: Table[Any], *metrics: str) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> rows = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}
+    >>> df = pl.DataFrame(rows)
     >>> found = df.rank.curve("precision", "recall")
     >>> found["precision"].to_list(), found["recall"].to_list()
     ([0.0, 0.5], [0.0, 1.0])
@@ -251,9 +269,8 @@ def curve(table: Table[Any], *metrics: str) -> pl.DataFrame:
     calls = calls_of(*metrics, example="curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:
-            raise InvalidOption(
-                f"a curve shows metrics without a cutoff at every rank, and {call.text!r} has one"
-            )
+            says = "a curve shows metrics without a cutoff at every rank"
+            raise InvalidOption(f"{says}, and {call.text!r} has one")
     return _rows(table, calls, "rank")
 
 
@@ -282,7 +299,8 @@ def explain(table: Table[Any], *metrics: str) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
+    >>> rows = {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]}
+    >>> df = pl.DataFrame(rows)
     >>> found = df.rank.explain("map")
     >>> found["rank"].to_list(), found["map"].to_list()
     ([1, 2], [0.5, 0.5])
@@ -291,16 +309,28 @@ def explain(table: Table[Any], *metrics: str) -> pl.DataFrame:
 
 
 def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
-    frame, setup, carry, largest = table.rows, table.setup, table.carry, table.largest_label
+    """The values of metrics at each rank, or their contributions of each document."""
+    frame = table.rows
+    setup = table.setup
+    carry = table.carry
     refuse_bounds(setup)
     refuse_by_document(setup, calls)
-    reads = [*carry, *(name for call in calls for name in call.columns)]
-    largest = largest_of_parts(frame, setup, calls) if largest is None else largest
-    found = in_parts(
-        frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest)
-    )
-    count(frame, setup, calls, found, by_query=False)
-    return found
+    reads = [*carry, *_columns_read(calls)]
+    largest = table.largest_label
+    if largest is None:
+        largest = largest_of_parts(frame, setup, calls)
+
+    def of_part(part: pl.DataFrame) -> pl.DataFrame:
+        return _rows_of_part(part, setup, calls, answer, carry, largest)
+
+    rows = in_parts(frame, setup, reads, of_part)
+    count(frame, setup, calls, rows, by_query=False)
+    return rows
+
+
+def _columns_read(calls: Sequence[Call]) -> list[str]:
+    """The further columns that metrics read."""
+    return [name for call in calls for name in call.columns]
 
 
 def _rows_of_part(
@@ -311,38 +341,43 @@ def _rows_of_part(
     carry: Sequence[str],
     largest: float | None,
 ) -> pl.DataFrame:
-    shown = [setup.roles.label] if setup.roles.label in frame.columns else []
+    """The rows of `_rows` in a part of the table."""
+    label = setup.roles.label
+    shows_label = label in frame.columns
     frame = with_labels(frame, setup, calls)
-    frame, setup = by_document(
-        frame, setup, [*carry, *(name for call in calls for name in call.columns)]
-    )
+    frame, setup = by_document(frame, setup, [*carry, *_columns_read(calls)])
     setup = Columns.of(setup, frame.schema).setup
-    doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
-    named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
+    roles = setup.roles
+    named = [] if roles.doc_name is None else [roles.doc_name]
+    if answer != "rank":
+        named += [roles.score, label] if shows_label else [roles.score]
     named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
-    rank = rank_column([*setup.roles.query, *named])
-    refuse_names([rank, *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
-    meant = [setup.resolve(call) for call in calls]
-    if len({policies for policies, _ in meant}) > 1:
-        says = (
-            f"{setup.convention} ranks documents, or counts queries, differently for each of "
-            "these metrics"
-        )
-        raise InvalidOption(f"{says}; ask for one")
-    names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
+    rank = rank_column([*roles.query, *named])
+    metrics = [call.text for call in calls]
+    refuse_names([rank, *metrics], [*roles.query, *named], "the table")
+    resolved, meant = _resolved(setup, calls)
+    part = part_of(frame, resolved, largest)
+    needed = run_formulas(meant, part.table.setup, part.top, answer)
     along = {carried(name): pl.col(name) for name in named}
-    part = part_of(frame, meant[0][0], largest)
-    needed = run_formulas([call for _, call in meant], part.table.setup, part.top, answer)
-    result = by_row(part, needed, answer, along).select(
-        *(
-            pl.lit(of_query).gather("#query").alias(of_query.name)
-            for of_query in queries_of(frame, setup, part.order)
-        ),
-        *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
-        pl.col("#rank").cast(pl.UInt32).alias(rank),
-        *(pl.col(text).alias(name) for text, name in names),
-    )
-    return collect(result, frame, setup)
+    queries = queries_of(frame, setup, part.order)
+    keys = [pl.lit(key).gather("#query").alias(key.name) for key in queries]
+    shown = [pl.col(carried(name)).alias(name) for name in named]
+    ranks = pl.col("#rank").cast(pl.UInt32).alias(rank)
+    names = zip(meant, metrics, strict=True)
+    values = [pl.col(call.text).alias(name) for call, name in names]
+    rows = by_row(part, needed, answer, along).select(*keys, *shown, ranks, *values)
+    return collect(rows, frame, setup)
+
+
+def _resolved(setup: Setup, calls: Sequence[Call]) -> tuple[Setup, list[Call]]:
+    """The policies and metrics that a convention means; its policies must be the same for all."""
+    resolved = [setup.resolve(call) for call in calls]
+    if len({policies for policies, _ in resolved}) > 1:
+        raise InvalidOption(
+            f"{setup.convention} ranks documents, or counts queries, differently for each of "
+            "these metrics; ask for one"
+        )
+    return resolved[0][0], [call for _, call in resolved]
 
 
 @verb(
@@ -375,13 +410,13 @@ def agreement(table: Table[Any], other: Column, *measures: str) -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
+    >>> rows = {"query_id": [1] * 3, "doc_id": list("abc"), "score": [3, 2, 1], "ltr": [1, 2, 3]}
+    >>> df = pl.DataFrame(rows)
     >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
     [-1.0]
     """
-    setup = table.setup.changed(
-        ranks="order"
-    )  # two orders are compared, of which one may be no column of ranks
+    # Two orders are compared, of which one may be no column of ranks.
+    setup = table.setup.changed(ranks="order")
     calls = calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
     return in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls))
@@ -390,55 +425,71 @@ def agreement(table: Table[Any], other: Column, *measures: str) -> pl.DataFrame:
 def _agreement(
     frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]
 ) -> pl.DataFrame:
+    """The measures of the queries of a part."""
     require(frame.schema, other, "agreement")
     of_other = setup.changed(score=other)
     labels = any(call.labels for call in calls)
-    table, others = (Columns.of(x, frame.schema, label=labels) for x in (setup, of_other))
+    table = Columns.of(setup, frame.schema, label=labels)
+    other_table = Columns.of(of_other, frame.schema, label=labels)
     refuse_agreement(table)
     refuse_shared_ranks(setup, "agreement")
-    order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
-    score, other_score = order.score, other_order.score
-    listed = score.is_not_null() | other_score.is_not_null()
-    for of_score, of_table in ((setup, table), (of_other, others)):
-        refuse_faults(frame.filter(listed), of_score, of_table, label=labels)
-    retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
-    both = retrieved & other_retrieved
-    ranks = {"#rank": order.position, "#other_rank": other_order.position}
-    rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks})
+    order = in_rank_order(frame, table)
+    other_order = in_rank_order(frame, other_table)
+    listed = order.score.is_not_null() | other_order.score.is_not_null()
+    listed_rows = frame.filter(listed)
+    refuse_faults(listed_rows, setup, table, label=labels)
+    refuse_faults(listed_rows, of_other, other_table, label=labels)
+    columns = _columns_of_pair(order, other_order)
     n_relevant: Any = np.zeros(len(order.first))
     if labels:
-        relevant = (
-            frame.select((table.label >= setup.policies.relevant).fill_null(False))
-            .to_series()
-            .to_numpy()
-        )
-        n_relevant = np.bincount(order.number, relevant, len(order.first))
-        counted = {
-            "#relevant": pl.Series(relevant),
-            "#n_relevant": pl.Series(n_relevant[order.number]),
-        }
-        rows = rows.with_columns(**counted)
-    rows = rows.filter(listed)
-    rows = rows.with_columns(
-        pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score")
-    )
-    kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
-    rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
+        is_relevant = (table.label >= setup.policies.relevant).fill_null(False)
+        relevant = frame.select(is_relevant).to_series()
+        columns["#relevant"] = relevant
+        n_relevant = np.bincount(order.number, relevant.to_numpy(), len(order.first))
+        columns["#n_relevant"] = n_relevant[order.number]
+    rows = _of_pair(pl.LazyFrame(columns).filter(listed))
     needed = Needed(["#query"])
-    pair = Pair(
-        needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete
-    )
+    complete = order.complete and other_order.complete
+    pair = Pair(needed, complete and setup.policies.unjudged != "drop")
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     queries = queries_of(frame, setup, order)
-    number = pl.DataFrame(
-        {"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)}
-    )
-    found = values_of_groups(rows, needed, number, empty=None)
+    dtype = pl.Series(order.number).dtype
+    numbers = pl.Series("#query", range(queries.height), dtype=dtype)
+    values = values_of_groups(rows, needed, numbers.to_frame(), empty=None)
     if labels:  # a query of which neither ranking has a document has no rows
         valued = pl.Series(n_relevant > 0)
         if setup.policies.no_relevant != "null":
-            valued = order.queries_with(frame[setup.roles.label].is_not_null().to_numpy())
-        found = found.with_columns(
-            pl.when(valued).then(pl.col(x.text).fill_null(0.0)) for x in calls if x.labels
-        )
-    return queries.hstack(found)
+            valued = _queries_with_labels(frame, setup, order)
+        reading_labels = pl.col(call.text for call in calls if call.labels)
+        known = pl.when(valued).then(reading_labels.fill_null(0.0))
+        values = values.with_columns(known)
+    return queries.hstack(values)
+
+
+def _queries_with_labels(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.Series:
+    """Whether each query has a label."""
+    has_label = frame[setup.roles.label].is_not_null()
+    return order.queries_with(has_label.to_numpy())
+
+
+def _columns_of_pair(order: RankOrder, other_order: RankOrder) -> dict[str, Any]:
+    """The query of each row, and its scores and ranks in two rankings."""
+    return {
+        "#query": order.number,
+        "#score": order.score,
+        "#other": other_order.score,
+        "#rank": order.position,
+        "#other_rank": other_order.position,
+    }
+
+
+def _of_pair(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows as measures read them: scores only of documents that both rankings have."""
+    retrieved = pl.col("#score").is_not_null()
+    other_retrieved = pl.col("#other").is_not_null()
+    both = retrieved & other_retrieved
+    has = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
+    own_score = pl.col("#score").alias("#own score")
+    other_score = pl.col("#other").alias("#other score")
+    valid = [pl.when(there).then(name) for name, there in has.items()]
+    return rows.with_columns(own_score, other_score).with_columns(valid)

@@ -41,12 +41,10 @@ def _tables(
 ) -> tuple[Tables, Unmatched, Unmatched]:
     """The two tables, and the treatment of queries that only one of them has."""
     tables = Tables.of(frame, _frame_of(qrels).lazy(), setup)
+    if run is not None:
+        tables = tables.with_run(run)
     judged_only, run_only = unmatched
-    return (
-        tables if run is None else tables.with_run(run),
-        judged_only or "keep",
-        run_only or "drop",
-    )
+    return tables, judged_only or "keep", run_only or "drop"
 
 
 @verb(gives="join", lazily=_judge_lazily)
@@ -119,21 +117,22 @@ def judge(
     >>> judged["doc_id"].to_list(), judged.rank.evaluate("recall")["recall"].item()
     (['a', 'b', 'c'], 0.5)
     """
-    rows, setup, part = table.rows, table.setup, table.whole is not None
+    rows = table.rows
+    setup = table.setup
     tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
-    judgments, repeats = tables.qrels.collect(), True
+    judgments = tables.qrels.collect()
     tables = replace(tables, qrels=judgments.lazy())
-    if any(
-        column.has_nulls()
-        for column in judgments.select(cs.by_name(setup.roles.label, require_all=False))
-    ):
+    labels = judgments.select(cs.by_name(setup.roles.label, require_all=False))
+    if any(column.has_nulls() for column in labels):
         tables = tables.of_judged_queries()
-    if not part:  # checks of whole tables
+    is_whole = table.whole is None
+    repeats = True
+    if is_whole:
         tables.refuse_no_common_query(unjudged)
         tables, repeats = tables.with_usual_run()
     for refusal in tables.refusals(missed, unjudged, repeats=repeats):
         refusal.refuse()
-    if not part:
+    if is_whole:
         tables.warn(run_only=run_only is None, judged_only=judged_only is None)
     return collect(tables.join(missed, unjudged, ordered=True), rows, setup)
 
@@ -171,27 +170,29 @@ class Findings(Result[R_co]):
         cls, rows: pl.DataFrame, settings: Mapping[str, Any] | None = None
     ) -> Findings[pl.DataFrame]:
         """The findings in rows, also by kind."""
-        columns = schema(" ".join(KINDS))
-        return Findings(
-            pl.DataFrame(by_kind(rows.to_dicts()), columns, orient="row"), rows, settings or {}
-        )
+        kinds = by_kind(rows.to_dicts())
+        table = pl.DataFrame(kinds, schema(" ".join(KINDS)), orient="row")
+        return Findings(table, rows, settings or {})
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many errors and notes there are."""
-        n = Counter(row["severity"] for row in records(self.table))
-        counted = [f"{n[kind]} {kind}{'s' * (n[kind] > 1)}" for kind in SEVERITIES if n[kind]]
-        return [" and ".join(counted) or "Nothing found"]
+        by_severity = Counter(row["severity"] for row in records(self.table))
+        counts = []
+        for severity in SEVERITIES:
+            n = by_severity[severity]
+            if n:
+                counts.append(f"{n} {severity}" if n == 1 else f"{n} {severity}s")
+        return [" and ".join(counts) or "Nothing found"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per kind of finding."""
         rows = []
         for row in records(self.table):
-            is_error, counts = (
-                row["severity"] == "error",
-                numbers(row, "findings", "rows", digits=0),
-            )
-            cells = Cell(row["severity"], best=is_error), Cell(row["problem"])
-            rows.append((*cells, *counts, *named(row, "where", "advice")))
+            severity = Cell(row["severity"], best=row["severity"] == "error")
+            counts = numbers(row, "findings", "rows", digits=0)
+            places = named(row, "where", "advice")
+            problem = Cell(row["problem"])
+            rows.append((severity, problem, *counts, *places))
         notes = left_out(self, [], None) if rows else ["Nothing found."]
         return [Grid(KINDS[:2], KINDS[2:4], rows, notes, KINDS[4:])]
 
@@ -202,25 +203,24 @@ class Findings(Result[R_co]):
             return [self.sentences()]
         if how != "text":
             return [self.sentences(), grid]
-        advice = (visible(f"{row['problem']}: {row['advice']}") for row in records(self.table))
-        lines = [
-            line
-            for text in (*advice, *grid.notes)
-            for line in wrap(text, WIDTH, break_long_words=False)
-        ]
-        short = replace(grid, rows=[row[:-1] for row in grid.rows], after=grid.after[:-1], notes=())
+        advice = [visible(f"{row['problem']}: {row['advice']}") for row in records(self.table)]
+        lines: list[str] = []
+        for text in (*advice, *grid.notes):
+            lines += wrap(text, WIDTH, break_long_words=False)
+        without_advice = [row[:-1] for row in grid.rows]
+        short = replace(grid, rows=without_advice, after=grid.after[:-1], notes=())
         return [self.sentences(), short, lines]
 
 
 def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings[pl.LazyFrame]:
     """The findings of a table that need not fit into memory."""
-    qrels, fail_on = (call.arguments[name] for name in ("qrels", "fail_on"))
+    fail_on = call.arguments["fail_on"]
     refuse_unknown(fail_on)
-    found = collected(check_frame(frame, setup, _lazy(qrels), str))
-    table = Table[pl.LazyFrame](
-        frame.collect_schema().to_frame(), setup, give=lambda found: found.lazy()
-    )
-    return _findings(found, table, fail_on)
+    qrels = _lazy(call.arguments["qrels"])
+    findings = collected(check_frame(frame, setup, qrels, str))
+    empty = frame.collect_schema().to_frame()
+    table = Table[pl.LazyFrame](empty, setup, give=lambda rows: rows.lazy())
+    return _findings(findings, table, fail_on)
 
 
 @verb(gives="table", every_column=True, lazily=_check_lazily)
@@ -261,7 +261,8 @@ def check(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
+    >>> rows = {"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]}
+    >>> df = pl.DataFrame(rows)
     >>> found = df.rank.check()
     >>> print(*repr(found).splitlines()[:4], sep="\n")
     1 error
@@ -273,74 +274,90 @@ def check(
     """
     refuse_unknown(fail_on)
     rows = table.rows
-    found = check_frame(rows.lazy(), table.setup, _lazy(qrels), table.spelling)
-    return _findings(collect(found, rows, table.setup), table, fail_on)
+    findings = check_frame(rows.lazy(), table.setup, _lazy(qrels), table.spelling)
+    return _findings(collect(findings, rows, table.setup), table, fail_on)
 
 
 def _findings(
-    found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None
+    rows: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None
 ) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
-    shown = Findings.of(found)
-    unwanted = failing(records(shown.table), fail_on)
+    findings = Findings.of(rows)
+    unwanted = failing(records(findings.table), fail_on)
     if unwanted:
-        named = (
-            f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})"
-            for x in unwanted
-        )
-        raise InvalidData(f"check found {', '.join(named)}; {unwanted[0]['advice']}")
-    return Findings(table.give(shown.table), table.give(found), shown.settings)
+        kinds = ", ".join(map(_kind_in_words, unwanted))
+        raise InvalidData(f"check found {kinds}; {unwanted[0]['advice']}")
+    return Findings(table.give(findings.table), table.give(rows), findings.settings)
+
+
+def _kind_in_words(kind: Record) -> str:
+    """A kind of finding with its number of rows, and the first places if it has some."""
+    places = f": {kind['where']}" if kind["where"] else ""
+    return f"{kind['problem']} ({kind['rows']:,} rows{places})"
 
 
 def refuse_unknown(fail_on: str | Sequence[str] | None) -> None:
     """Refuse the name of a problem that no check finds."""
     known = ("error", "note", *PROBLEMS)
-    for name in [fail_on] if isinstance(fail_on, str) else fail_on or ():
+    for name in _names(fail_on):
         if name not in known:
-            raise InvalidOption(
-                f"fail_on: check has no problem {name!r}.{did_you_mean(name, known)}"
-            )
+            hint = did_you_mean(name, known)
+            raise InvalidOption(f"fail_on: check has no problem {name!r}.{hint}")
 
 
 def failing(kinds: Sequence[Record], fail_on: str | Sequence[str] | None) -> list[Record]:
     """The kinds of findings that `fail_on` names, by their severity or their problem."""
-    names = [fail_on] if isinstance(fail_on, str) else fail_on or ()
-    return [x for x in kinds if "note" in names or x["severity"] in names or x["problem"] in names]
+    names = _names(fail_on)
+    if "note" in names:
+        return list(kinds)
+    return [kind for kind in kinds if kind["severity"] in names or kind["problem"] in names]
+
+
+def _names(fail_on: str | Sequence[str] | None) -> Sequence[str]:
+    """What fails a check, as a list."""
+    if isinstance(fail_on, str):
+        return [fail_on]
+    return fail_on or ()
 
 
 def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
     """A row per kind of finding, errors first: how many there are, and where the first few are."""
     kinds: dict[tuple[str, str, str], list[Record]] = {}
     for row in findings:
-        kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
+        kind = row["severity"], row["problem"], row["advice"]
+        kinds.setdefault(kind, []).append(row)
     rows = []
-    for (severity, problem, advice), found in sorted(
-        kinds.items(), key=lambda kind: SEVERITIES.index(kind[0][0])
-    ):
-        where = "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (
-            len(found) > PLACES
-        )
-        n = {"findings": len(found), "rows": sum(row["rows"] for row in found)}
+    for kind in sorted(kinds, key=lambda kind: SEVERITIES.index(kind[0])):
+        severity, problem, advice = kind
+        findings = kinds[kind]
+        places = filter(None, map(_place, findings[:PLACES]))
+        more = " ..." if len(findings) > PLACES else ""
         rows.append(
-            {"severity": severity, "problem": problem, **n, "where": where, "advice": advice}
+            {
+                "severity": severity,
+                "problem": problem,
+                "findings": len(findings),
+                "rows": sum(row["rows"] for row in findings),
+                "where": "; ".join(places) + more,
+                "advice": advice,
+            }
         )
     return rows
 
 
 def _place(finding: Record) -> str:
-    """The query and the document that a finding concerns; nothing if it concerns the whole
-    table.
-    """
-    at = {
-        name.removeprefix(carried("")): x
-        for name, x in finding.items()
-        if name not in COLUMNS and x is not None
-    }
-    return ", ".join(f"{name} {value}" for name, value in at.items())
+    """The query and document that a finding concerns; nothing of one in the whole table."""
+    places = []
+    for name, value in finding.items():
+        if name not in COLUMNS and value is not None:
+            places.append(f"{name.removeprefix(carried(''))} {value}")
+    return ", ".join(places)
 
 
 def _lazy(qrels: object) -> pl.LazyFrame | None:
-    return None if qrels is None else _frame_of(qrels).lazy()
+    if qrels is None:
+        return None
+    return _frame_of(qrels).lazy()
 
 
 def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:

@@ -16,6 +16,7 @@ from ..._plan.per_query import collect, largest_label, measure, needs_largest_la
 from ..._results.markup import visible
 from ..._statistics.sample import Limits, Sample
 from ..._support.floats import Booleans, Floats, Integers, np
+from ..._support.joins import left_joined, rows_with_keys
 from ..._table.runs import RUN, Runs, names_of
 from ..._table.setup import Roles, Setup, refuse_bounds
 from ..._table.shared_options import Lacking, OfDecision, runs_of
@@ -25,8 +26,8 @@ from ...stats import NOISE
 from ..call.declaration import call_of_verb
 from ..sample.entries import entries_of, of_run
 from ..sample.judged import NO_HELP, Control, Help
-from ..sample.resampling import CLUSTER
-from ..sample.slices import by_query, in_slices, keys
+from ..sample.resampling import CLUSTER, numbers_in
+from ..sample.slices import by_query, in_slices, keys, names_by_key
 from ..sample.unequal_runs import HELD, RunSizes, size_calls, with_facts
 from .evaluate import agreement, explain
 from .summary import refuse_values_of_scores, weigher
@@ -67,37 +68,30 @@ class Design:
 
     @classmethod
     def of(cls, options: OfDecision, baseline: str | None, known: Help) -> Design:
-        """The design that a call names, with what is known of the queries in addition to people's
-        labels.
-        """
-        by, missing = names_of(options.get("by")), options.get("missing", "error")
+        """The design that a call names, with what is known of queries without labels of people."""
         return cls(
-            runs_of(options),
-            baseline,
-            by,
-            options.get("weights"),
-            missing,
-            known,
-            options.get("cluster"),
+            runs=runs_of(options),
+            baseline=baseline,
+            by=names_of(options.get("by")),
+            weights=options.get("weights"),
+            missing=options.get("missing", "error"),
+            help=known,
+            cluster=options.get("cluster"),
         )
 
     @property
     def names(self) -> set[str]:
         """The columns that the design reads."""
-        return {
-            *self.runs.columns,
-            *self.by,
-            *(x for x in (self.weights, self.cluster) if x is not None),
-        }
+        of_query = {name for name in (self.weights, self.cluster) if name is not None}
+        return {*self.runs.columns, *self.by, *of_query}
 
     @property
     def settings(self) -> dict[str, object]:
         """The design under the names of the options that set it."""
-        own = {
-            name: getattr(self, name)
-            for name in ("baseline", "by", "weights", "cluster", "missing")
-        }
-        return {"runs": self.runs.scores, "run": self.runs.column, **own, **self.help.settings}
+        names = ("baseline", "by", "weights", "cluster", "missing")
+        options = {name: getattr(self, name) for name in names}
+        of_runs: dict[str, object] = {"runs": self.runs.scores, "run": self.runs.column}
+        return of_runs | options | self.help.settings
 
     def weighing(self, frame: pl.DataFrame) -> list[Call]:
         """The metric that is the weight of a query, where no column of the frame has the name."""
@@ -110,29 +104,31 @@ class Design:
     def marked(
         self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]
     ) -> tuple[pl.DataFrame, list[str]]:
-        """The frame with what is known of queries that people did not judge, and the names of its
-        columns.
-        """
-        setup = self.runs.queries(setup)
-        return self.help.marked(
-            frame, setup.changed(score=(*self.runs.scores, setup.roles.score)[0]), calls
-        )
+        """The frame with columns of what is known of queries without labels; and their names."""
+        scores = (*self.runs.scores, setup.roles.score)
+        of_first_run = self.runs.queries(setup).changed(score=scores[0])
+        return self.help.marked(frame, of_first_run, calls)
 
     def pairs(self, runs: Sequence[str]) -> Pairs:
         """The pairs of baseline and run, by their numbers."""
         if self.baseline is None:
             return list(combinations(range(len(runs)), 2))
         if self.baseline not in runs:
-            given: list[Text] = [
-                option(baseline=self.baseline),
-                f" is none of the runs, which are {', '.join(map(visible, runs))}",
-            ]
-            if self.runs.scores:
-                listed = option(runs=[self.baseline, *self.runs.scores])
-                given += ["; if it is another column of scores, list it with them: ", listed]
-            raise InvalidOption(*given)
+            self._refuse_baseline(runs)
         first = runs.index(self.baseline)
         return [(first, other) for other in range(len(runs)) if other != first]
+
+    def _refuse_baseline(self, runs: Sequence[str]) -> None:
+        """Refuse a baseline that is none of the runs."""
+        names = ", ".join(map(visible, runs))
+        message: list[Text] = [
+            option(baseline=self.baseline),
+            f" is none of the runs, which are {names}",
+        ]
+        if self.runs.scores:
+            listed = option(runs=[self.baseline, *self.runs.scores])
+            message += ["; if it is another column of scores, list it with them: ", listed]
+        raise InvalidOption(*message)
 
 
 @dataclass(frozen=True)
@@ -176,93 +172,74 @@ class PairedValues:
     @property
     def settings(self) -> dict[str, object]:
         """What a result records of the runs."""
-        return {} if self.sizes is None else self.sizes.settings
+        if self.sizes is None:
+            return {}
+        return self.sizes.settings
 
     def sides(self, pairs: Pairs, rows: Integers) -> tuple[Floats, Floats]:
-        """The values of the first and of the second run of each pair, some queries by metrics and
-        pairs; see `sides`.
+        """The values of the two runs of each pair: some queries by metrics and pairs; see `sides`.
 
         The sides of a measure of two rankings are 0 and its value.
         """
         first, second = sides(self.values[:, rows], pairs)
-        if any(call.of_pairs for call in self.calls):
-            both = np.stack([self.of_pairs[pair][rows] for pair in pairs], axis=2).reshape(
-                first.shape
-            )
-            first, second = (
-                np.where(np.isnan(both), x, y) for x, y in ((first, 0.0), (second, both))
-            )
-        return first, second
+        if not any(call.of_pairs for call in self.calls):
+            return first, second
+        by_pair = [self.of_pairs[pair][rows] for pair in pairs]
+        of_pairs = np.stack(by_pair, axis=2).reshape(first.shape)
+        of_one_run = np.isnan(of_pairs)
+        return np.where(of_one_run, first, 0.0), np.where(of_one_run, second, of_pairs)
 
     def sample(self, rows: Integers, values: Floats, limits: Limits | None = None) -> Sample:
-        """The sample of values of some queries, by columns: its units are the queries, or their
-        clusters.
-        """
-        unknown = np.full(values.shape[1], np.nan)
-        limits = (
-            Limits(unknown, unknown, np.zeros(len(unknown), dtype=bool))
-            if limits is None
-            else limits
-        )
-        sample = Sample(values, self.queries["#weight"].to_numpy()[rows], limits)
+        """The sample of values of some queries; its units are the queries, or their clusters."""
+        if limits is None:
+            unknown = np.full(values.shape[1], np.nan)
+            declared = np.zeros(len(unknown), dtype=bool)
+            limits = Limits(unknown, unknown, declared)
+        weights = self.queries["#weight"].to_numpy()[rows]
+        sample = Sample(values, weights, limits)
         if CLUSTER not in self.queries:
             return sample
-        return sample.of_clusters(
-            self.queries[CLUSTER][rows.tolist()].rank("dense").to_numpy().astype(np.int64) - 1
-        )
+        clusters = self.queries[CLUSTER][rows.tolist()].rank("dense").to_numpy()
+        return sample.of_clusters(clusters.astype(np.int64) - 1)
 
     @property
     def slices(self) -> list[Integers]:
-        """The row numbers of each slice's queries, sorted by query; slices in order of
-        appearance.
-        """
-        parts = in_slices(self.queries.with_row_index("#row"), keys(self.by)).values()
+        """The row numbers of each slice's queries, sorted; slices in order of appearance."""
+        numbered = self.queries.with_row_index("#row")
+        parts = in_slices(numbered, keys(self.by)).values()
         return [part.sort(self.query)["#row"].to_numpy() for part in parts]
 
     def of_slices(self, rows: Sequence[int]) -> list[pl.Series]:
         """The slices' columns, under their own names, of some queries."""
-        return [
-            self.queries[at][rows].alias(name)
-            for name, at in zip(self.by, keys(self.by), strict=True)
-        ]
+        named = names_by_key(self.by).items()
+        return [self.queries[key][rows].alias(name) for key, name in named]
 
     def rows(self, names: Mapping[str, str], values: Floats) -> pl.DataFrame:
-        """One row per query: the query and its slices, each column once, some names, and a column
-        per metric.
-        """
-        slices = [pl.col(at).alias(name) for name, at in zip(self.by, keys(self.by), strict=True)]
-        return self.queries.select(
-            *self.query,
-            *(x for x, name in zip(slices, self.by, strict=True) if name not in self.query),
-            *(pl.lit(x).alias(name) for name, x in names.items()),
-            *(
-                pl.Series(call.text, x).fill_nan(None)
-                for call, x in zip(self.calls, values.T.copy(), strict=True)
-            ),
-        )
+        """One row per query: its key and slices, each column once, some names, and the metrics."""
+        named = names_by_key(self.by).items()
+        slices = [pl.col(key).alias(name) for key, name in named if name not in self.query]
+        constants = [pl.lit(x).alias(name) for name, x in names.items()]
+        by_metric = zip(self.calls, values.T.copy(), strict=True)
+        metrics = [pl.Series(call.text, x).fill_nan(None) for call, x in by_metric]
+        return self.queries.select(*self.query, *slices, *constants, *metrics)
 
     def long(self) -> pl.DataFrame:
         """One row per run and query."""
-        return pl.concat(
-            self.rows({"run": run}, values)
-            for run, values in zip(self.runs, self.values, strict=True)
-        )
+        by_run = zip(self.runs, self.values, strict=True)
+        return pl.concat(self.rows({"run": run}, values) for run, values in by_run)
 
 
 def two_or_more(names: list[str]) -> list[str]:
-    """The names of runs to compare."""
+    """The names of runs to compare; a single one is refused."""
     if len(names) < 2:
-        raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; "
-            "give two or more"
-        )
+        given = ", ".join(map(repr, names)) or "and no row"
+        raise InvalidOption(f"there is one run to compare, {given}; give two or more")
     return names
 
 
 @dataclass(frozen=True)
 class ValuesOfRuns:
-    """The values of a part of a table: a row per run and query, with its slices, its weight and
-    what is known of it.
+    """The values of a part of a table: a row per run and query, with what is known of the query.
 
     Attributes
     ----------
@@ -285,174 +262,223 @@ class ValuesOfRuns:
     weighed_by_metric: bool = False
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        design, setup = self.design, part.setup
+        design = self.design
+        setup = part.setup
         design.runs.require(part.rows, setup)
-        frame, also = design.marked(part.rows, setup, self.calls)
-        of = setup if self.label is None else setup.changed(label=self.label)
-        found = values(frame, of, design.runs, self.measured, part.whole)
-        if HELD.text in found.columns:
-            found = with_facts(found, frame, setup, design.runs)
-        query = [*design.runs.queries(setup).roles.query]
+        rows, facts = design.marked(part.rows, setup, self.calls)
+        of_labels = setup
+        runs = design.runs
+        if self.label is not None:
+            of_labels = setup.changed(label=self.label)
+        of_runs = values(rows, of_labels, runs, self.measured, part.whole)
+        if HELD.text in of_runs.columns:
+            of_runs = with_facts(of_runs, rows, setup, runs)
         weights = None if self.weighed_by_metric else design.weights
-        queries = by_query(frame, query, (*design.by, *also), weights, design.cluster)
-        joined = found.lazy().join(
-            queries, on=query, how="left", nulls_equal=True, maintain_order="left"
-        )
-        return with_places(collect(joined, frame, setup), part, design.runs)
+        query = runs.queries(setup).roles.query
+        queries = by_query(rows, query, (*design.by, *facts), weights, design.cluster)
+        joined = left_joined(of_runs.lazy(), queries, query)
+        return with_places(collect(joined, rows, setup), part, runs)
 
 
 PLACE = "#place in table"
 """The column of the place of a run's query in an ordered table that comes in parts."""
 
 
-def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFrame:
-    """The values of a part with the place in an ordered table at which each run has its query
-    first.
-    """
+def with_places(of_runs: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFrame:
+    """The values of a part; of an ordered table also where each run has its query first."""
     if part.places is None:
-        return found
-    query = [*runs.queries(part.setup).roles.query]
+        return of_runs
+    query = runs.queries(part.setup).roles.query
     run = [pl.col(name).cast(pl.String).alias(RUN) for name in runs.key]
     rows = part.rows.select(*query, *run, part.places.alias(PLACE))
-    key = [*query, *([RUN] if run else [])]
-    first = rows.group_by(key).agg(pl.col(PLACE).min())
-    return found.join(first, on=key, how="left", nulls_equal=True, maintain_order="left")
+    key = [*query, RUN] if run else [*query]
+    first_place = pl.col(PLACE).min()
+    first_places = rows.group_by(key).agg(first_place)
+    return left_joined(of_runs, first_places, key)
 
 
-def in_order(found: pl.DataFrame, table: Table[Any], runs: Runs) -> pl.DataFrame:
-    """The values of all parts in the order of the table; of one without order, by run, slice and
-    query.
-    """
-    if PLACE in found.columns:
-        return found.sort(PLACE, maintain_order=True).drop(PLACE)
+def in_order(of_runs: pl.DataFrame, table: Table[Any], runs: Runs) -> pl.DataFrame:
+    """The values of all parts in the table's order; without one, by run, slice and query."""
+    if PLACE in of_runs.columns:
+        return of_runs.sort(PLACE, maintain_order=True).drop(PLACE)
     if table.ordered:
-        return found
-    run = pl.col(RUN).cast(pl.Enum(runs.scores)) if runs.scores else pl.col(RUN)
-    return found.sort(run, *_facts_in(found), *runs.queries(table.setup).roles.query)
+        return of_runs
+    run = pl.col(RUN)
+    if runs.scores:
+        run = run.cast(pl.Enum(runs.scores))
+    query = runs.queries(table.setup).roles.query
+    return of_runs.sort(run, *_facts_in(of_runs), *query)
 
 
-def _facts_in(found: pl.DataFrame) -> list[str]:
+def _facts_in(of_runs: pl.DataFrame) -> list[str]:
     """The columns of slices, and of what is known of queries, in the values of runs."""
-    return [name for name in found.columns if name.startswith("#by")]
+    return [name for name in of_runs.columns if name.startswith("#by")]
 
 
 def paired_values(
     table: Table[Any], calls: Sequence[Call], design: Design, *, sized: bool = False
 ) -> PairedValues:
-    """Every run's values on the same queries; `design.missing` decides about queries that a run
-    lacks.
+    """Every run's values on the same queries; `design.missing` treats queries that a run lacks.
 
     With `sized`, the sizes of the runs are counted in the same pass, with a warning if they are far
     apart.
     """
     setup = table.setup
     calls = [call.under(setup) for call in calls]
-    names = [call.text for call in calls]
     query = [*design.runs.queries(setup).roles.query]
-    if {*query} <= {*design.by}:
-        raise InvalidOption(
-            option(by=design.by[0] if len(design.by) == 1 else list(design.by)),
-            " tells queries apart; name a column that several queries share",
-        )
-    refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
-    of_ratio, single = _of_ratio(calls), [call for call in calls if not call.of_pairs]
-    single = single or calls_of("num_retrieved")  # it has a value for every query of a run
+    refuse_slices(design, query, calls)
+    # A count of documents stands in for the metrics of one ranking if all measure two: it has a
+    # value for every query of a run.
+    single = [call for call in calls if not call.of_pairs] or calls_of("num_retrieved")
+    clicks = _clicks_of_ratios(calls)
     size = size_calls(setup, single) if sized else []
     weighing = design.weighing(table.rows)
-    work = ValuesOfRuns(
-        design, calls, [*single, *of_ratio, *size, *weighing], weighed_by_metric=bool(weighing)
-    )
-    found = in_order(table.by_parts(work), table, design.runs)
-    found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
-    runs = two_or_more(design.runs.named(found))
-    facts = _facts_in(found)
-    of_query = [*facts, "#weight", *([] if design.cluster is None else [CLUSTER])]
-    queries = found.select(*query, *of_query).unique(query, keep="first", maintain_order=True)
+    measured = [*single, *clicks, *size, *weighing]
+    work = ValuesOfRuns(design, calls, measured, weighed_by_metric=bool(weighing))
+    of_runs = in_order(table.by_parts(work), table, design.runs)
+    runs = two_or_more(design.runs.named(of_runs))
+    queries = _queries_of(of_runs, query, design)
     if weighing:
-        queries = queries.with_columns(_of_metric(found, runs, weighing[0], queries.select(query)))
+        queries = queries.with_columns(_weight_by(weighing[0], of_runs, runs, queries[query]))
     queries = queries.with_columns(lifted(pl.col("#weight"), pl.col("#weight").max()))
-    array, there = _in_arrays(found, runs, names, queries.select(query))
-    if of_ratio:
-        (clicks, _) = _in_arrays(found, runs, [of_ratio[0].text], queries.select(query))
-        queries = queries.with_columns(
-            pl.col("#weight")
-            * _same(pl.DataFrame(clicks[..., 0].T, runs, orient="row").fill_nan(None))
-        )
-    if not there.all():
-        refuse_groups(queries.select(query), runs, there, design)
-        if design.missing == "error":
-            raise InvalidData(_lacking(queries, query, runs, there))
-        if design.missing == "drop":
-            kept = np.flatnonzero(there.all(axis=0))
-            queries, array = queries[kept.tolist()], array[:, kept]
-        else:
-            _refuse_zero(calls)
-            array[~there] = 0.0
-    sizes = RunSizes.of(found, setup, design.runs, single) if size else None
+    if clicks:
+        weight = pl.col("#weight")
+        n_clicks = _same_clicks(clicks[0], of_runs, runs, queries[query])
+        queries = queries.with_columns(weight * n_clicks)
+    queries, array = _of_same_queries(queries, query, of_runs, runs, calls, design)
+    sizes = RunSizes.of(of_runs, setup, design.runs, single) if size else None
     if sizes is not None:
         sizes.warn()
-    marks = facts[len(design.by) :]
-    if not marks:
-        of_pairs = _of_pairs(table, design, runs, calls, queries.select(query))
-        return PairedValues(
-            query, runs, calls, queries, array, design.by, of_pairs=of_pairs, sizes=sizes
-        )
-
-    def of_all(*others: Call, label: str | None = None) -> Floats:
-        """The values of all queries under other labels; or another metric of the baseline."""
-        asked = others or calls
-        named = [design.baseline or runs[0]] if others else runs
-        of_runs = table.by_parts(ValuesOfRuns(design, calls, asked, label, bool(weighing)))
-        array, there = _in_arrays(
-            of_runs, named, [call.text for call in asked], queries.select(query)
-        )
-        return array if design.missing == "error" else np.where(there[..., None], array, 0.0)
-
-    control = design.help.control(*(queries[name] for name in marks), values=of_all)
+    paired = PairedValues(query, runs, calls, queries, array, design.by, sizes=sizes)
+    facts = _facts_in(of_runs)[len(design.by) :]
+    if not facts:
+        of_pairs = _of_pairs(table, design, runs, calls, queries[query])
+        return replace(paired, of_pairs=of_pairs)
+    others = OtherValues(table, design, paired, weighed_by_metric=bool(weighing))
+    control = design.help.control(*queries[facts], values=others)
     if control.of == "adjust":
         array[:, ~control.judged] = np.nan
-    return PairedValues(query, runs, calls, queries, array, design.by, control, sizes=sizes)
+    return replace(paired, control=control)
+
+
+def _of_same_queries(
+    queries: pl.DataFrame,
+    query: Sequence[str],
+    of_runs: pl.DataFrame,
+    runs: Sequence[str],
+    calls: Sequence[Call],
+    design: Design,
+) -> tuple[pl.DataFrame, Floats]:
+    """The queries that count, and their values; missing ones are treated as the design says."""
+    ids = queries.select(query)
+    no_values = [pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs]
+    array, there = _in_arrays(of_runs.with_columns(no_values), runs, calls, ids)
+    if not there.all():
+        refuse_missing(ids, runs, there, design, calls)
+    if design.missing == "drop":
+        in_all = np.flatnonzero(there.all(axis=0))
+        return queries[in_all.tolist()], array[:, in_all]
+    array[~there] = 0.0
+    return queries, array
+
+
+def refuse_slices(design: Design, query: Sequence[str], calls: Sequence[Call]) -> None:
+    """Refuse slices of one query each, and names of columns that the result has already."""
+    by = design.by
+    if {*query} <= {*by}:
+        says = " tells queries apart; name a column that several queries share"
+        raise InvalidOption(option(by=by[0] if len(by) == 1 else list(by)), says)
+    metrics = [call.text for call in calls]
+    refuse_names([*RESERVED, *metrics], [*query, *by], "the query, or by,")
+
+
+def refuse_missing(
+    queries: pl.DataFrame,
+    runs: Sequence[str],
+    there: Booleans,
+    design: Design,
+    calls: Sequence[Call],
+) -> None:
+    """Refuse queries that a run lacks, unless the design says how to treat them."""
+    refuse_groups(queries, runs, there, design)
+    if design.missing == "error":
+        raise InvalidData(_lacking(queries, runs, there))
+    if design.missing == "zero":
+        _refuse_zero(calls)
+
+
+def _queries_of(of_runs: pl.DataFrame, query: Sequence[str], design: Design) -> pl.DataFrame:
+    """One row per query, from the values of runs: its slices, its weight and its cluster."""
+    cluster = [] if design.cluster is None else [CLUSTER]
+    rows = of_runs.select(*query, *_facts_in(of_runs), "#weight", *cluster)
+    return rows.unique(query, keep="first", maintain_order=True)
+
+
+@dataclass(frozen=True)
+class OtherValues:
+    """The values of the same queries under other labels, or another metric of the baseline."""
+
+    table: Table[Any]
+    design: Design
+    paired: PairedValues
+    weighed_by_metric: bool
+
+    def __call__(self, *others: Call, label: str | None = None) -> Floats:
+        design = self.design
+        paired = self.paired
+        calls = others or paired.calls
+        runs = [design.baseline or paired.runs[0]] if others else paired.runs
+        work = ValuesOfRuns(design, paired.calls, calls, label, self.weighed_by_metric)
+        of_runs = self.table.by_parts(work)
+        queries = paired.queries[paired.query]
+        array, there = _in_arrays(of_runs, runs, calls, queries)
+        if design.missing != "error":
+            array[~there] = 0.0
+        return array
 
 
 def _in_arrays(
-    found: pl.DataFrame, runs: Sequence[str], names: Sequence[str], queries: pl.DataFrame
+    of_runs: pl.DataFrame, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
 ) -> tuple[Floats, Booleans]:
     """The values, runs by queries by metrics, NaN for null; and which run has which query."""
-    query = queries.columns
-    array = np.empty((len(runs), len(queries), len(names)))
-    there = np.empty((len(runs), len(queries)), dtype=bool)
+    shape = len(runs), len(queries)
+    array = np.empty((*shape, len(calls)))
+    there = np.empty(shape, dtype=bool)
     for i, run in enumerate(runs):
-        of_run = found.filter(pl.col(RUN) == run)
-        per_query = queries.join(
-            of_run, on=query, how="left", nulls_equal=True, maintain_order="left"
-        )
-        array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
+        of_run = of_runs.filter(pl.col(RUN) == run)
+        per_query = left_joined(queries, of_run, queries.columns)
+        array[i] = numbers_in(per_query, calls)
         there[i] = per_query[RUN].is_not_null().to_numpy()
     return array, there
 
 
+def _by_runs(
+    call: Call, of_runs: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
+) -> pl.DataFrame:
+    """The values of one metric: a row per query and a column per run."""
+    array, _ = _in_arrays(of_runs, runs, [call], queries)
+    return pl.DataFrame(array[..., 0].T, runs, orient="row").fill_nan(None)
+
+
 def sides(values: Floats, pairs: Pairs) -> tuple[Floats, Floats]:
-    """The values of the first and of the second run of each pair: a row per query, a column per
-    metric and pair.
-    """
+    """The values of the two runs of each pair: a row per query, a column per metric and pair."""
     of_pairs = values[np.transpose(pairs)]  # two sides, pairs, queries, metrics
-    first, second = of_pairs.transpose(0, 2, 3, 1).reshape(
-        2, values.shape[1], len(pairs) * values.shape[2]
-    )
+    n_queries = values.shape[1]
+    by_query = of_pairs.transpose(0, 2, 3, 1)
+    first, second = by_query.reshape(2, n_queries, len(pairs) * values.shape[2])
     return first, second
 
 
 def differences(a: Floats, b: Floats) -> Floats:
     """The differences b - a; 0 if they differ by rounding errors only."""
     d = b - a
-    d[np.abs(d) <= NOISE * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    size = np.maximum(np.abs(a), np.abs(b))
+    d[np.abs(d) <= NOISE * size] = 0.0
     return d
 
 
-def _of_ratio(calls: Sequence[Call]) -> Sequence[Call]:
-    """The sum of clicks by which queries weigh, if the calls are ratios over it; refuse calls of
-    both kinds.
-    """
+def _clicks_of_ratios(calls: Sequence[Call]) -> Sequence[Call]:
+    """The sum of clicks, as the weight of queries of ratios; calls of both kinds are refused."""
     ratios = [call for call in calls if call.weighed == "ratio"]
     if ratios and len(ratios) < len(calls):
         says = (
@@ -463,23 +489,24 @@ def _of_ratio(calls: Sequence[Call]) -> Sequence[Call]:
     return CLICKS[1:2] if ratios else ()
 
 
-def _same(clicks: pl.DataFrame) -> pl.Series:
+def _same_clicks(
+    call: Call, of_runs: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
+) -> pl.Series:
     """The sum of clicks of each query, which all runs share."""
-    most, least = clicks.max_horizontal(), clicks.min_horizontal()
+    clicks = _by_runs(call, of_runs, runs, queries)
+    most = clicks.max_horizontal()
+    least = clicks.min_horizontal()
     if (most - least > 1e-9 * most).any():
-        says = (
+        raise InvalidData(
             "runs have different clicks, or propensities, for a query; give each run all clicked "
-            "documents, with a null "
+            "documents, with a null score for one that it does not retrieve"
         )
-        raise InvalidData(f"{says}score for one that it does not retrieve")
     return most.fill_null(0.0)
 
 
 @dataclass(frozen=True)
 class ValuesOfPairs:
-    """The values of measures of two rankings, in a part of a table: a row per query and pair of
-    runs.
-    """
+    """The values of measures of two rankings in a part: a row per query and pair of runs."""
 
     runs: Runs
     names: Sequence[str]
@@ -487,36 +514,35 @@ class ValuesOfPairs:
     calls: Sequence[Call]
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        setup, of_query = part.setup, self.runs.queries(part.setup)
-        entries = entries_of(
-            part.rows, setup, self.runs, self.names, depth=setup.policies.depth, absent=False
-        )
-        tables = [of_run(entries, i, of_query) for i in range(len(self.names))]
-        rows = entries.documents.with_columns(
-            table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables)
-        )
-        found: list[pl.DataFrame] = []
+        setup = part.setup
+        names = self.names
+        depth = setup.policies.depth
+        entries = entries_of(part.rows, setup, self.runs, names, depth=depth, absent=False)
+        of_query = self.runs.queries(setup)
+        tables = [of_run(entries, i, of_query) for i in range(len(names))]
+        scores = [table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables)]
+        rows = entries.documents.with_columns(scores)
+        by_pair: list[pl.DataFrame] = []
         for first, second in self.pairs:
-            of = tables[second][1]  # further roles have no column here
-            own = Roles(of.roles.query, of.roles.doc, f"#{second}", of.roles.label)
-            of_pair = call_of_verb(agreement, f"#{first}", *self.calls).on(
-                in_memory(rows, Setup(own, of.policies))
-            )
-            found.append(
-                of_pair.with_columns(pl.lit(first).alias("#first"), pl.lit(second).alias("#second"))
-            )
-        return pl.concat(found)
+            _, of_second = tables[second]
+            roles = of_second.roles
+            # Further roles have no column here.
+            known = Roles(roles.query, roles.doc, f"#{second}", roles.label)
+            of_pair = in_memory(rows, Setup(known, of_second.policies))
+            measures = call_of_verb(agreement, f"#{first}", *self.calls)
+            measured = measures.on(of_pair)
+            numbers = [pl.lit(first).alias("#first"), pl.lit(second).alias("#second")]
+            by_pair.append(measured.with_columns(numbers))
+        return pl.concat(by_pair)
 
 
-def _of_metric(
-    found: pl.DataFrame, runs: Sequence[str], call: Call, queries: pl.DataFrame
+def _weight_by(
+    call: Call, of_runs: pl.DataFrame, runs: Sequence[str], queries: pl.DataFrame
 ) -> pl.Series:
-    """The weight of each query by a metric, which must be the same for all runs; 0 where it has no
-    value.
-    """
-    (values, _) = _in_arrays(found, runs, [call.text], queries)
-    of_runs = pl.DataFrame(values[..., 0].T, runs, orient="row").fill_nan(None)
-    most, least = of_runs.max_horizontal(), of_runs.min_horizontal()
+    """The weight of each query by a metric, the same for all runs; 0 where it has no value."""
+    weights = _by_runs(call, of_runs, runs, queries)
+    most = weights.max_horizontal()
+    least = weights.min_horizontal()
     if (most > least).any():
         says = " is another number for each run of a query; name a column, or a metric such as "
         raise InvalidOption(option(weights=call.text), says, option(weights="num_rel"))
@@ -530,26 +556,21 @@ def _of_pairs(
     calls: Sequence[Call],
     queries: pl.DataFrame,
 ) -> dict[tuple[int, int], Floats]:
-    """The values of measures of two rankings, the second run's first, for each pair of runs; NaN
-    for other metrics.
-    """
-    both, pairs = [call for call in calls if call.of_pairs], design.pairs(runs)
-    if not both:
+    """By pairs of runs: the values of measures of two rankings, and NaN for other metrics."""
+    measures = [call for call in calls if call.of_pairs]
+    if not measures:
         return {}
-    of_pairs = table.by_parts(ValuesOfPairs(design.runs, runs, pairs, both))
-    found = {}
+    pairs = design.pairs(runs)
+    work = ValuesOfPairs(design.runs, runs, pairs, measures)
+    of_pairs = table.by_parts(work)
+    no_value = pl.lit(None, pl.Float64)
+    others = [no_value.alias(call.text) for call in calls if not call.of_pairs]
+    values = {}
     for first, second in pairs:
         of_pair = of_pairs.filter(pl.col("#first") == first, pl.col("#second") == second)
-        paired = queries.join(
-            of_pair, on=queries.columns, how="left", nulls_equal=True, maintain_order="left"
-        )
-        found[first, second] = paired.select(
-            pl.col(call.text).fill_null(np.nan)
-            if call.of_pairs
-            else pl.lit(np.nan).alias(call.text)
-            for call in calls
-        ).to_numpy()
-    return found
+        by_query = left_joined(queries, of_pair, queries.columns)
+        values[first, second] = numbers_in(by_query.with_columns(others), calls)
+    return values
 
 
 RESERVED = ("metric", "baseline", "run")
@@ -562,14 +583,14 @@ runs on the same ones."""
 def refuse_groups(
     queries: pl.DataFrame, runs: Sequence[str], there: Booleans, design: Design
 ) -> None:
-    """Refuse runs with hardly a query in common; with a rule for missing queries, those with
-    none.
-    """
+    """Refuse runs with hardly a query in common, or none with a rule for missing queries."""
     least = FEW_IN_COMMON if design.missing == "error" else 0.0
-    in_common = there.astype(np.int64) @ there.T.astype(np.int64)  # by pairs of runs
+    has = there.astype(np.int64)
+    in_common = has @ has.T  # by pairs of runs
     sizes = in_common.diagonal()
     for first, second in design.pairs(runs):
-        common, smaller = in_common[first, second], min(sizes[first], sizes[second])
+        common = in_common[first, second]
+        smaller = min(sizes[first], sizes[second])
         if smaller and (common == 0 or common < least * smaller):
             raise InvalidData(*_groups(queries, runs, there, (first, second), design.runs))
 
@@ -578,29 +599,28 @@ def _groups(
     queries: pl.DataFrame, runs: Sequence[str], there: Booleans, pair: tuple[int, int], by: Runs
 ) -> tuple[Text, ...]:
     """The message for two groups of queries, with the verb that compares them."""
-    found = []
-    for i, other in (pair, pair[::-1]):
-        own = queries.filter(pl.Series((there[i] & ~there[other]).tolist()))
-        found.append(f"run {runs[i]!r} has {first_of(own)}")
+    examples = []
+    for run, other in (pair, pair[::-1]):
+        only_here = pl.Series(there[run] & ~there[other])
+        examples.append(f"run {runs[run]!r} has {first_of(queries.filter(only_here))}")
     common = int((there[pair[0]] & there[pair[1]]).sum())
     share = "no query" if common == 0 else f"{common} of {queries.height} queries"
-    says = f"two runs have {share} in common ({'; '.join(found)}); write their ids alike, or "
+    says = f"two runs have {share} in common ({'; '.join(examples)}); write their ids alike, or "
     groups = "compare groups, as of an A/B test, by "
     return says, groups, Advice("compare_groups", {"by": by.column}, ("...",))
 
 
 def first_of(queries: pl.DataFrame) -> str:
     """The first few of some queries."""
-    shown = ", ".join(repr(row[0] if len(row) == 1 else row) for row in queries.head(3).rows())
+    keys_shown = [row[0] if len(row) == 1 else row for row in queries.head(3).rows()]
+    shown = ", ".join(map(repr, keys_shown))
     return f"{shown} ..." if queries.height > 3 else shown
 
 
-def _lacking(
-    queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans
-) -> Text:
+def _lacking(queries: pl.DataFrame, runs: Sequence[str], there: Booleans) -> Text:
     """The message and advice for a run that lacks queries."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
-    rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
+    rows = queries.filter(pl.Series(~there[lacking]))
     return (
         f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run "
         f"has ({first_of(rows)}); ",
@@ -612,22 +632,20 @@ def _lacking(
 
 
 def _refuse_zero(calls: Sequence[Call]) -> None:
+    """Refuse to count 0 for a query that a run lacks, where 0 is not a metric's least value."""
     for call in calls:
         least = call.bounds[0]
-        if not call.higher_is_better or (least or 0) > 0 or (least != 0 and not call.of_ranking):
-            raise InvalidOption(
-                f"{call.text} of a query that a run lacks is not 0; say ",
-                option(missing="drop"),
-                ", or compare it in a call of its own",
-            )
+        beyond = (least or 0) > 0 or (least != 0 and not call.of_ranking)
+        if beyond or not call.higher_is_better:
+            says = f"{call.text} of a query that a run lacks is not 0; say "
+            alone = ", or compare it in a call of its own"
+            raise InvalidOption(says, option(missing="drop"), alone)
 
 
 def values(
     frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], whole: Whole | None = None
 ) -> pl.DataFrame:
-    """A row per run and query: the run, the query columns, and a column per metric; `whole` has
-    facts of a part's table.
-    """
+    """A row per run and query with a column per metric; `whole` has facts of a part's table."""
     refuse_bounds(setup)
     refuse_values_of_scores(runs, calls)
     rows = runs.judged_alike(frame, setup)
@@ -649,33 +667,33 @@ def explained(
     whole: Whole | None = None,
 ) -> pl.DataFrame:
     """The contribution of each document in a run; see `explain`."""
-    carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
-    rows = runs.each(
-        frame,
-        setup,
-        lambda of_run: explain(Table[pl.DataFrame](frame, of_run, whole, carry=carried), call.text),
-        only=run,
-    )
-    return with_own_rank(rows.drop(RUN), rows.columns[-2])
+    carried = [name for name in carry if name not in runs.key]
+
+    def of_setup(of_run: Setup) -> pl.DataFrame:
+        part = Table[pl.DataFrame](frame, of_run, whole, carry=carried)
+        return explain(part, call.text)
+
+    rows = runs.each(frame, setup.changed(flat=False), of_setup, only=run)
+    rank = rows.columns[-2]
+    return with_own_rank(rows.drop(RUN), rank)
 
 
 def rows_of_queries(
     table: Table[Any], runs: Runs, calls: Sequence[Call], queries: pl.DataFrame
 ) -> Table[Any]:
-    """A table in memory that has all rows of some queries, and knows the largest label of the whole
-    table if calls need it.
-    """
+    """A table in memory with all rows of some queries; it knows the whole table's largest label."""
     if table.parts is not None:
         return table.parts.of_queries(queries)
-    rows, setups = table.rows, runs.apart(table.setup, ())[0].values()
-    needing = [x for x in setups if needs_largest_label(x, rows.schema, calls)]
-    labels = {x.roles.score: largest_label(rows, x, calls) for x in needing}
-    rows = rows.join(
-        queries, on=queries.columns, how="semi", nulls_equal=True, maintain_order="left"
-    )
+    rows = table.rows
+    setups = runs.apart(table.setup, ())[0].values()
+    needing = [setup for setup in setups if needs_largest_label(setup, rows.schema, calls)]
+    labels = {setup.roles.score: largest_label(rows, setup, calls) for setup in needing}
+    rows = rows_with_keys(rows, queries)
     return replace(table, rows=rows, whole=Whole(labels))
 
 
 def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
     """Rename the column `rank` to ``rank``, in place of the table's column of that name."""
-    return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
+    if rank == "rank":
+        return rows
+    return rows.drop("rank").rename({rank: "rank"})

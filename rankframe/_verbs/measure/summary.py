@@ -1,5 +1,4 @@
-"""Figures over all queries: means, deviations and intervals, per run and slice; at once, or part by
-part.
+"""Means, deviations and intervals over queries, per run and slice; at once, or part by part.
 
 A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean
 and spread), which merge exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the
@@ -37,7 +36,7 @@ from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, RankframeError, option
 from ..call.declaration import verb, with_names
 from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
-from ..sample.slices import by_query, in_slices, keys
+from ..sample.slices import by_query, in_slices, names_by_key, typed
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -77,23 +76,23 @@ NO_INTERVALS: Mapping[str, Any] = {
 
 def figures_of(setup: Setup, ci: float | None) -> dict[str, pl.DataType]:
     """The columns of a summary without the slices."""
-    without = {
-        *(OF_ESTIMATES if setup.roles.propensity is None else ()),
-        *(OF_INTERVALS if ci is None else ()),
-    }
-    return {name: dtype for name, dtype in FIGURES.items() if name not in without}
+    left_out: set[str] = set()
+    if setup.roles.propensity is None:
+        left_out.update(OF_ESTIMATES)
+    if ci is None:
+        left_out.update(OF_INTERVALS)
+    return {name: dtype for name, dtype in FIGURES.items() if name not in left_out}
 
 
 def refuse_values_of_scores(runs: Runs, calls: Sequence[Call]) -> None:
     """Refuse runs that are columns of scores for a value that depends on no score."""
     for call in calls:
         if runs.scores and not call.of_ranking:
-            raise InvalidOption(
-                f"{call.text} is the same for all runs that are columns of scores; put the "
-                "runs' rows below each other, with "
-                "a column that names the run: ",
-                option(run="system"),
+            says = (
+                f"{call.text} is the same for all runs that are columns of scores; put the runs' "
+                "rows below each other, with a column that names the run: "
             )
+            raise InvalidOption(says, option(run="system"))
 
 
 @dataclass(frozen=True)
@@ -159,32 +158,40 @@ class Summary:
         calls = averaged(metrics, f"{verb}('ndcg@10', 'map')", setup, weighs=True)
         chosen = Runs.of(runs, run)
         refuse_bounds(setup)
-        slices = chosen.apart(setup, names_of(by))[1]
+        _, slices = chosen.apart(setup, names_of(by))
         refuse_names(list(FIGURES), slices, "by")
-        resampling = Resampling(**{**NO_INTERVALS, **intervals})
+        options = {**NO_INTERVALS, **intervals}
         return cls(
-            tuple(calls),
-            setup,
-            chosen,
-            slices,
-            weights,
-            resampling,
-            whole,
-            cluster,
-            model_labels,
-            wide,
+            calls=tuple(calls),
+            setup=setup,
+            runs=chosen,
+            by=slices,
+            weights=weights,
+            resampling=Resampling(**options),
+            whole=whole,
+            cluster=cluster,
+            model_labels=model_labels,
+            wide=wide,
         )
 
     @property
     def slices(self) -> Mapping[str, str]:
         """The columns of the runs and slices, by their names in the figures of parts."""
-        of_runs = {RUN: RUN_OF_TABLE} if self.runs.scores else {}
-        return of_runs | dict(zip(keys(self.by), self.by, strict=True))
+        names = names_by_key(self.by)
+        return {RUN: RUN_OF_TABLE, **names} if self.runs.scores else names
+
+    @property
+    def setups(self) -> Mapping[str, Setup]:
+        """The setup of each run by its name; a column of runs has one."""
+        setups, _ = self.runs.apart(self.setup, ())
+        return setups
 
     @property
     def key(self) -> list[str]:
         """The key columns by which the figures of parts merge."""
-        return [*self.slices] if self.wide else [*self.slices, "metric"]
+        if self.wide:
+            return [*self.slices]
+        return [*self.slices, "metric"]
 
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
@@ -199,12 +206,15 @@ class Summary:
     @property
     def query(self) -> Sequence[str]:
         """The columns that tell the queries of a slice apart."""
-        return next(iter(self.runs.apart(self.setup, ())[0].values())).roles.query
+        first_setup = next(iter(self.setups.values()))
+        return first_setup.roles.query
 
     @property
     def resampled(self) -> Sequence[str]:
         """The columns that name what is resampled: the queries or their clusters."""
-        return self.query if self.cluster is None else [CLUSTER]
+        if self.cluster is None:
+            return self.query
+        return [CLUSTER]
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries, per slice and metric."""
@@ -218,148 +228,139 @@ class Summary:
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The values of each run and query, its slices and its weight."""
         rows = self.runs.judged_alike(frame, self.setup)
-        return pl.concat(
-            self._of_run(rows, *run) for run in self.runs.apart(self.setup, ())[0].items()
-        )
+        return pl.concat(self._of_run(rows, run, setup) for run, setup in self.setups.items())
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
-        query, largest = (
-            setup.roles.query,
-            None if self.whole is None else self.whole.get(setup.roles.score),
-        )
+        """The values of a run's queries, their slices and their weights."""
+        query = setup.roles.query
+        largest = None if self.whole is None else self.whole.get(setup.roles.score)
         weighing = weigher(self.weights, frame.schema)
         column = None if weighing else self.weights
-        slices = by_query(
-            frame, query, self.by, column, self.cluster
-        )  # first, as it names columns that are missing
-        measured = dict.fromkeys([*self.calls, *weighing, *(CLICKS if self.of_clicks else ())])
+        # The slices come first, since they name columns that are missing.
+        slices = by_query(frame, query, self.by, column, self.cluster)
+        clicks = CLICKS if self.of_clicks else ()
+        measured = dict.fromkeys([*self.calls, *weighing, *clicks])
         values = measure(frame, setup, *measured, largest_label=largest)
         for call in weighing:
-            values = values.with_columns(pl.col(call.text).fill_null(0.0).alias("#weight"))
-            values = values if call in self.calls else values.drop(call.text)
+            weight = pl.col(call.text).fill_null(0.0)
+            values = values.with_columns(weight.alias("#weight"))
+            if call not in self.calls:
+                values = values.drop(call.text)
             slices = slices.drop("#weight")
         if self.runs.scores:
-            values = values.with_columns(pl.lit(run).alias(RUN))
+            name = pl.lit(run).alias(RUN)
+            values = values.with_columns(name)
         if self.by or column is not None or self.cluster is not None:
             joined = values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left")
             values = collect(joined, frame, setup)
         elif not weighing:
             values = values.with_columns(pl.lit(1.0).alias("#weight"))
-        if not self.of_clicks:
-            return values
-        weight, (_, total, squares) = pl.col("#weight"), OF_CLICKS
-        of_ratios = {
-            call.weights: weight * pl.col(total).fill_null(0.0)
-            for call in self.calls
-            if call.weighed == "ratio"
-        }
-        return values.with_columns(pl.col(total) * weight, pl.col(squares) * weight**2, **of_ratios)
+        if self.of_clicks:
+            return self._weighted_clicks(values)
+        return values
+
+    def _weighted_clicks(self, values: pl.DataFrame) -> pl.DataFrame:
+        """The values of queries, with sums of clicks and weights of ratios times their weights."""
+        weight = pl.col("#weight")
+        _, total, squares = OF_CLICKS
+        weight_of_ratio = weight * pl.col(total).fill_null(0.0)
+        ratios = [call for call in self.calls if call.weighed == "ratio"]
+        of_ratios = {call.weights: weight_of_ratio for call in ratios}
+        sums = pl.col(total) * weight, pl.col(squares) * weight**2
+        return values.with_columns(*sums, **of_ratios)
 
     def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The figures without intervals, by metric and then slice."""
-        return averages(per_query, self.resampled, self.calls, [*self.slices]).rename(
-            {**self.slices}
-        )
+        slices = self.slices
+        table = averages(per_query, self.resampled, self.calls, [*slices])
+        return table.rename({**slices})
 
     def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The summary of all rows."""
         return self.table(self.per_query(frame))
 
     def table(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """The summary, from the values of all queries; each score column by itself, as if it were
-        alone.
-        """
+        """The summary, from the values of all queries; each score column as if it were alone."""
         parts = in_slices(per_query, [RUN] if self.runs.scores else [])
-        return (
-            pl.concat(map(self._of_queries, parts.values()))
-            if parts
-            else self._of_queries(per_query)
-        )
+        tables = [self._of_queries(part) for part in parts.values()]
+        if tables:
+            return pl.concat(tables)
+        return self._of_queries(per_query)
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """The summary, from the values of the queries of a run, or of runs in a column."""
         resampling = self.resampling
         if resampling.merges and resampling.ci is not None:
             return self.merge(self._part(per_query))
-        table = averages(per_query, self.resampled, self.calls, [*self.slices], resampling)
-        table = self._with_clicks(table, per_query, [*self.slices]).rename({**self.slices})
+        slices = [*self.slices]
+        table = averages(per_query, self.resampled, self.calls, slices, resampling)
+        table = self._with_clicks(table, per_query, slices)
         if resampling.ci is not None:
-            warn_of_t(table.filter(pl.col(UNITS) < FEW), resampling)
-        return table.select(
-            *self.slices.values(),
-            *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()),
-        )
+            of_few = table.filter(pl.col(UNITS) < FEW)
+            warn_of_t(of_few, resampling)
+        return self._named(table)
+
+    def _named(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The columns of the summary, with the slices under their own names."""
+        slices = [pl.col(key).alias(name) for key, name in self.slices.items()]
+        return table.select(*slices, *typed(self.figures))
 
     def _with_clicks(
         self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]
     ) -> pl.DataFrame:
-        """The table with the number of clicks and their effective sample size, from the sums of
-        queries or parts with a key.
-        """
+        """The table with the number of clicks and their effective sample size, by the rows' key."""
         if not self.of_clicks:
             return table
         n, total, squares = (pl.col(name).sum() for name in OF_CLICKS)
-        found = {"n_clicks": n, "effective_sample_size": (total**2 / squares).fill_nan(0.0)}
-        return with_figures(table.lazy(), rows.lazy(), key, found).collect()
+        effective_size = (total**2 / squares).fill_nan(0.0)
+        figures = {"n_clicks": n, "effective_sample_size": effective_size}
+        with_clicks = with_figures(table.lazy(), rows.lazy(), key, figures)
+        return with_clicks.collect()
 
     def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        slices = list(self.slices)
-        sums = by_metric(
-            added(per_query.lazy(), self.calls, slices),
-            [sums_of(call) for call in self.calls],
-            self.calls,
-            slices,
-        )
-        draws = self._draws(per_query)
-        found = draws.lazy().join(
-            sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left"
-        )
+        slices = [*self.slices]
+        calls = self.calls
+        rows = per_query.lazy()
+        sums_of_calls = [sums_of(call) for call in calls]
+        sums_of_slices = added(rows, calls, slices)
+        sums = by_metric(sums_of_slices, sums_of_calls, calls, slices)
+        draws = self._draws(per_query).lazy()
+        key = [*slices, "metric"]
+        part = draws.join(sums, on=key, nulls_equal=True, maintain_order="left")
         columns = PARTIAL
         if self.of_clicks:
             columns = PARTIAL | OF_CLICKS
-            found = with_figures(
-                found, per_query.lazy(), slices, {name: pl.col(name).sum() for name in OF_CLICKS}
-            )
-        found = found.select(
-            *slices, *(pl.col(name).cast(dtype) for name, dtype in columns.items())
-        )
-        return found.collect(engine="in-memory")
+            clicks = {name: pl.col(name).sum() for name in OF_CLICKS}
+            part = with_figures(part, rows, slices, clicks)
+        return part.select(*slices, *typed(columns)).collect(engine="in-memory")
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """A row per slice and metric: for each resample, the weight and the sum of its drawn
-        queries; its different values.
-        """
-        slices = list(self.slices)
-        dtypes = {at: per_query.schema[at] for at in slices} | {
-            name: PARTIAL[name] for name in ("metric", *LISTS)
-        }
-        found = []
+        """A row per slice and metric: weight and sum of each resample, and the different values."""
+        slices = [*self.slices]
+        rows: list[tuple[object, ...]] = []
         for where, queries in in_slices(per_query, slices).items():
-            drawn = [x.T.tolist() for x in self._drawn(queries)]
-            found += [
-                (
-                    *where,
-                    call.text,
-                    *row,
-                    *((None,) * 3 if self.cluster else _different(queries, call)),
-                )
-                for call, *row in zip(self.calls, *drawn, strict=True)
-            ]
-        return pl.DataFrame(found, dtypes, orient="row")
+            weights, sums = self._drawn(queries)
+            by_call = zip(self.calls, weights.T.tolist(), sums.T.tolist(), strict=True)
+            for call, *of_resamples in by_call:
+                different = (None, None, None) if self.cluster else _different(queries, call)
+                rows.append((*where, call.text, *of_resamples, *different))
+        dtypes = {name: per_query.schema[name] for name in slices}
+        dtypes |= {name: PARTIAL[name] for name in ("metric", *LISTS)}
+        return pl.DataFrame(rows, dtypes, orient="row")
 
     def _drawn(self, queries: pl.DataFrame) -> tuple[Floats, Floats]:
         """The weights and the sums of the resamples of a slice: resamples by metrics."""
-        values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
-        weights = queries.select(
-            pl.col(call.weights).alias(call.text) for call in self.calls
-        ).to_numpy()
-        resamples = 0 if self.resampling.ci is None else self.resampling.resamples
-        ids = seeds_of(queries, self.resampled, self.resampling.seed)
-        return sums_of_draws(scaled(values, self.calls), weights, ids, resamples)
+        resampling = self.resampling
+        calls = self.calls
+        values = queries.select(call.text for call in calls).to_numpy()
+        weights = queries.select(pl.col(call.weights).alias(call.text) for call in calls).to_numpy()
+        resamples = 0 if resampling.ci is None else resampling.resamples
+        ids = seeds_of(queries, self.resampled, resampling.seed)
+        on_scale = scaled(values.astype(float), calls)
+        return sums_of_draws(on_scale, weights, ids, resamples)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
-        """Merge the figures of parts: one row per slice and metric, or the means of a slice in a
-        row.
-        """
+        """Merge the figures of parts: one row per slice and metric, or the means of a slice."""
         summed = self._merged(parts)
         if not self.wide:
             return summed
@@ -368,51 +369,40 @@ class Summary:
 
     def in_columns(self, summed: pl.DataFrame) -> pl.DataFrame:
         """The means of a summary, in a column per metric instead of a row."""
-        means = {
-            call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first()
-            for call in self.calls
-        }
+        means = {}
+        for call in self.calls:
+            figure = pl.col(Mean.of(call).figure)
+            text = call.text
+            means[text] = figure.filter(metric=text).first()
         by = [*self.slices.values()]
-        return (
-            summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
-        )
+        if not by:
+            return summed.select(**means)
+        return summed.group_by(by, maintain_order=True).agg(**means)
 
     def _merged(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The figures of parts, merged: one row per slice and metric."""
         key = [*self.slices, "metric"]
         sums = self._with_clicks(merged(parts.lazy(), key).collect(), parts, key)
         calls = {call.text: call for call in self.calls}
-        ends = [
-            self._interval(calls[row["metric"]], row, found)
-            for row, found in zip(
-                sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True
-            )
-        ]
+        by_key = parts.partition_by(key, maintain_order=True)
+        intervals = []
+        for row, of_key in zip(sums.to_dicts(), by_key, strict=True):
+            call = calls[row["metric"]]
+            intervals.append(self._interval(call, row, of_key))
+        columns = {name: FIGURES[name] for name in OF_INTERVALS}
+        of_intervals = pl.DataFrame(intervals, columns, orient="row")
+        table = sums.with_columns(of_intervals)
         names = {name: pl.col(name) for name in SUMS}
-        figures = [
-            pl.when(metric=text).then(
-                pl.struct([x.alias(name) for name, x in Mean.of(call).value(names).items()])
-            )
-            for text, call in calls.items()
-        ]
-        return (
-            sums.with_columns(
-                pl.DataFrame(ends, {name: FIGURES[name] for name in OF_INTERVALS}, orient="row")
-            )
-            .with_columns(pl.coalesce(figures).struct.unnest())
-            .rename(dict(self.slices))
-            .select(
-                *self.slices.values(),
-                *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()),
-            )
-        )
+        figures = []
+        for text, call in calls.items():
+            of_call = [x.alias(name) for name, x in Mean.of(call).value(names).items()]
+            figures.append(pl.when(metric=text).then(pl.struct(of_call)))
+        return self._named(table.with_columns(pl.coalesce(figures).struct.unnest()))
 
     def _interval(
         self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame
     ) -> tuple[float | None, float | None, str | None]:
-        """The interval of the mean and its kind; none for fewer than two values, or without a
-        weight.
-        """
+        """The interval of the mean and its kind; none of one value, or without a weight."""
         ci = self.resampling.ci
         if ci is None or sums["n"] < 2 or not sums["weight"]:
             return None, None, None
@@ -420,11 +410,11 @@ class Summary:
             low, high, kind = self._of_values(call, parts)
             if kind != "bca":
                 return low, high, kind
-        weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
+        weights = np.sum(parts["draws"].to_list(), axis=0)
+        totals = np.sum(parts["sums"].to_list(), axis=0)
         means = means_of_draws(weights, totals, sums["least"], sums["greatest"])
-        low, high = np.quantile(
-            unscaled(means[:, None], [call])[:, 0], [(1 - ci) / 2, (1 + ci) / 2]
-        )
+        values = unscaled(means[:, None], [call])[:, 0]
+        low, high = np.quantile(values, self.resampling.ends)
         return float(low), float(high), "poisson"
 
     def _of_values(
@@ -433,21 +423,21 @@ class Summary:
         """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
         names = ("values", "weights", "counts")
         different = exploded(parts.select(names), *names).drop_nulls().sort(pl.all())
-        if (
-            different.select("values", "weights").n_unique() > FEW
-        ):  # however many of them a part has
+        # All parts together may have more different values than any of them.
+        if different.select("values", "weights").n_unique() > FEW:
             return None, None, "bca"
         counts = different["counts"].to_numpy().astype(int)
-        values, weights = (
-            np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights")
-        )
-        resampling, progress = replace(self.resampling, interval="auto"), Progress("", False)
-        within = limits(values[:, None], [call])
+        values = np.repeat(different["values"].to_numpy(), counts)[:, None]
+        weights = np.repeat(different["weights"].to_numpy(), counts)
+        resampling = replace(self.resampling, interval="auto")
+        within = limits(values, [call])
         low, high, (kind,) = resampling.intervals(
-            scaled(values[:, None], [call]), weights, within, progress
+            scaled(values, [call]), weights, within, Progress("", False)
         )
-        ends = unscaled(np.stack([low, high]), [call])[:, 0]
-        return (None, None, None) if kind is None else (float(ends[0]), float(ends[1]), kind)
+        if kind is None:
+            return None, None, None
+        low, high = unscaled(np.stack([low, high]), [call])[:, 0].tolist()
+        return low, high, kind
 
 
 def weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
@@ -458,11 +448,10 @@ def weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
         calls = calls_of(weights)
     except RankframeError:
         return []  # a column that is missing
-    if len(calls) > 1 or (calls[0].bounds[0] or 0) < 0 or calls[0].bounds[0] is None:
-        raise InvalidOption(
-            option(weights=weights),
-            ": a weight is one number from 0 on; name a column or such a metric",
-        )
+    least, _ = calls[0].bounds
+    if len(calls) > 1 or least is None or least < 0:
+        says = ": a weight is one number from 0 on; name a column or such a metric"
+        raise InvalidOption(option(weights=weights), says)
     return calls
 
 
@@ -519,14 +508,16 @@ def mean(
     >>> means["rr"].item(), means["num_retrieved"].item()
     (0.5, 2.0)
 
-    >>> runs = pl.DataFrame({"run": list("aabb"), "query_id": [1, 2, 1, 2], "score": [1] * 4, "label": [1, 0, 1, 1]})
+    >>> columns = {"query_id": [1, 2, 1, 2], "score": [1] * 4, "label": [1, 0, 1, 1]}
+    >>> runs = pl.DataFrame({"run": list("aabb"), **columns})
     >>> means = runs.rank.mean("rr", run="run")
     >>> means["run"].to_list(), means["rr"].to_list()
     (['a', 'b'], [0.5, 1.0])
     """
     summary = means_of(table.setup, None, *metrics, weights=weights, **options)
     refuse_names([call.text for call in summary.calls], summary.by, "by")
-    return summary.in_columns(summary.summed(table.by_parts(summary.of_part)))
+    per_query = table.by_parts(summary.of_part)
+    return summary.in_columns(summary.summed(per_query))
 
 
 def averages(
@@ -536,35 +527,34 @@ def averages(
     slices: Sequence[str],
     resampling: Resampling | None = None,
 ) -> pl.DataFrame:
-    """The figures of the metrics over the queries, by metric and then slice, with intervals if
-    there is a resampling.
+    """The figures over the queries, by metric and then slice; with intervals if resampled.
 
     `resampled` are the columns that name what is resampled: queries, or clusters of them.
     """
     figures = [Mean.of(call).value(sums_of(call)) for call in calls]
     sums = added(per_query.lazy(), calls, slices)
-    table = by_metric(sums, figures, calls, slices).collect(engine="in-memory")
+    by_call = by_metric(sums, figures, calls, slices)
+    table = by_call.collect(engine="in-memory")
     if resampling is None or resampling.ci is None:
         return table
     parts = [*in_slices(per_query, slices).values()]
-    return table.with_columns(intervals_of(per_query, parts, resampled, calls, resampling))
+    intervals = intervals_of(per_query, parts, resampled, calls, resampling)
+    return table.with_columns(intervals)
 
 
 def with_figures(
     table: pl.LazyFrame, rows: pl.LazyFrame, key: Sequence[str], figures: Mapping[str, pl.Expr]
 ) -> pl.LazyFrame:
     """The table with further figures, of the rows with the key of each of its rows."""
-    found = rows.group_by(key).agg(**figures) if key else rows.select(**figures)
-    how: Any = {"on": key, "nulls_equal": True} if key else {"how": "cross"}
-    return table.join(found, maintain_order="left", **how)
+    if not key:
+        return table.join(rows.select(**figures), how="cross", maintain_order="left")
+    by_key = rows.group_by(key).agg(**figures)
+    return table.join(by_key, on=key, nulls_equal=True, maintain_order="left")
 
 
 def _different(queries: pl.DataFrame, call: Call) -> tuple[list[float] | None, ...]:
     """The different pairs of value and weight, and the counts of both; None for more than `FEW`."""
-    there = (
-        queries.select(values=call.text, weights=call.weights)
-        .drop_nulls()
-        .filter(pl.col("weights") > 0)
-    )
-    found = there.cast(pl.Float64).group_by(pl.all()).agg(counts=pl.len())
-    return tuple(x.to_list() if len(x) <= FEW else None for x in found)
+    pairs = queries.select(values=call.text, weights=call.weights).drop_nulls()
+    weighing = pairs.filter(pl.col("weights") > 0).cast(pl.Float64)
+    with_counts = weighing.group_by(pl.all()).agg(counts=pl.len())
+    return tuple(x.to_list() if len(x) <= FEW else None for x in with_counts)

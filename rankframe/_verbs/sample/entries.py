@@ -1,10 +1,8 @@
-"""The rows of several runs as entries: a document in the ranking of a query by a run, with its rank
-and its score.
-"""
+"""The rows of several runs as entries: a document in a run's ranking of a query."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,56 +60,52 @@ def entries_of(
     """
     runs.require(frame, setup)
     of_query = runs.queries(setup)
+    n_runs = len(names)
     if runs.column is None:
-        documents, number, rows = (
-            frame,
-            np.arange(frame.height, dtype=np.int64),
-            _of_columns(frame, of_query, runs),
-        )
+        documents = frame
+        number = np.arange(frame.height, dtype=np.int64)
+        rows = _of_columns(frame, of_query, runs)
     else:
         documents, number, rows = _of_names(frame, of_query, runs, names)
-    query = numbered(documents.select(of_query.roles.query)).number.astype(np.int64)
-    document, run = number[_whole(rows["#row of table"])], _whole(rows["#run"])
-    rows = rows.with_columns(
-        _numbers("#document", document), _numbers("#list", query[document] * len(names) + run)
-    )
+    roles = of_query.roles
+    keys = documents.select(roles.query)
+    query = numbered(keys).number.astype(np.int64)
+    document = number[_whole(rows["#row of table"])]
+    run = _whole(rows["#run"])
+    of_rows = {"#document": document, "#list": query[document] * n_runs + run}
+    rows = rows.with_columns(_whole_numbers(of_rows))
     rows = _ranked(rows, setup, depth)
     if absent:
-        rows = _with_absent(rows, query, len(names))
-    kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label, ROW]
-    documents = documents.select(
-        name for name in kept if name is not None and name in documents.columns
-    )
-    return Entries(documents, query, rows.lazy(), len(names))
+        rows = _with_absent(rows, query, n_runs)
+    columns = [*roles.query, roles.doc_in(frame.columns), roles.label, ROW]
+    names_there = [name for name in columns if name is not None and name in documents.columns]
+    return Entries(documents.select(names_there), query, rows.lazy(), n_runs)
 
 
 @dataclass(frozen=True)
 class NamesInPart:
-    """The names of the runs in a part of a table whose column names them, each with its first place
-    in an ordered table.
-    """
+    """The names of the runs in a part of a table, each with its first place in an ordered table."""
 
     runs: Runs
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         self.runs.require(part.rows, part.setup)
-        places = pl.lit(0) if part.places is None else pl.lit(part.places)
-        rows = part.rows.select(
-            pl.col(*self.runs.key).cast(pl.String).alias(RUN), places.alias("#place")
-        )
-        return rows.group_by(RUN, maintain_order=True).agg(pl.col("#place").min())
+        name = pl.col(*self.runs.key).cast(pl.String)
+        place = pl.lit(0 if part.places is None else part.places)
+        rows = part.rows.select(name.alias(RUN), place.alias("#place"))
+        first_place = pl.col("#place").min()
+        return rows.group_by(RUN, maintain_order=True).agg(first_place)
 
 
 def names_of_runs(table: Table[Any], runs: Runs) -> list[str]:
-    """The names of the runs: score columns as they are named, or the values of a column in the
-    order of the table.
-    """
+    """The names of the runs: score columns, or the values of a column in the order of the table."""
     if runs.column is None:
         runs.require(table.rows, table.setup)
         return list(runs.scores)
-    found = table.by_parts(NamesInPart(runs))
-    found = found.sort("#place", maintain_order=True) if table.ordered else found.sort(RUN)
-    return found[RUN].unique(maintain_order=True).to_list()
+    names = table.by_parts(NamesInPart(runs))
+    order = "#place" if table.ordered else RUN
+    names = names.sort(order, maintain_order=True)
+    return names[RUN].unique(maintain_order=True).to_list()
 
 
 def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:
@@ -120,23 +114,19 @@ def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setu
     Unless ties are expected, the score is -rank, since the tie rule may use the order of the
     caller's rows.
     """
-    score = pl.col("#score") if setup.policies.tie_rule.averages else -pl.col("#rank")
-    rows = (
-        entries.rows.filter(pl.col("#run") == run)
-        .select("#document", score.alias("#score"))
-        .collect()
-    )
-    documents = entries.documents.with_row_index("#document").with_columns(
-        pl.col("#document").cast(pl.Int64)
-    )
-    table = documents.join(rows, on="#document", how="left", maintain_order="left").drop(
-        "#document"
-    )
-    return table, setup.changed(score="#score", ascending=False, scores="as_given")
+    averages = setup.policies.tie_rule.averages
+    score = pl.col("#score") if averages else -pl.col("#rank")
+    in_run = entries.rows.filter(pl.col("#run") == run)
+    rows = in_run.select("#document", score.alias("#score")).collect()
+    number = pl.col("#document").cast(pl.Int64)
+    documents = entries.documents.with_row_index("#document").with_columns(number)
+    table = documents.join(rows, on="#document", how="left", maintain_order="left")
+    of_score = setup.changed(score="#score", ascending=False, scores="as_given")
+    return table.drop("#document"), of_score
 
 
-def _numbers(name: str, values: Integers) -> pl.Series:
-    return pl.Series(name, values, dtype=pl.Int64)
+def _whole_numbers(columns: Mapping[str, Integers]) -> list[pl.Series]:
+    return [pl.Series(name, values, dtype=pl.Int64) for name, values in columns.items()]
 
 
 def _whole(values: pl.Series) -> Integers:
@@ -148,10 +138,11 @@ def _of_columns(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     """A row per document and score column that has a score for it."""
     tables = []
     for i, score in enumerate(runs.scores):
-        of_run = setup.changed(score=score)
-        table = Columns.of(of_run, frame.schema, label=False)
-        refuse_faults(frame, of_run, table, label=False, documents=i == 0)
-        tables.append(_columns(frame, table, pl.lit(i, pl.Int64)))
+        of_score = setup.changed(score=score)
+        table = Columns.of(of_score, frame.schema, label=False)
+        refuse_faults(frame, of_score, table, label=False, documents=i == 0)
+        run = pl.lit(i, pl.Int64)
+        tables.append(_columns(frame, table, run))
     return pl.concat(tables, how="vertical_relaxed")
 
 
@@ -159,30 +150,32 @@ def _of_names(
     frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
 ) -> tuple[pl.DataFrame, Integers, pl.DataFrame]:
     """The documents, the number of the document of each row, and the rows with a score."""
-    column, doc = str(runs.column), setup.roles.doc_in(frame.columns)
+    column = str(runs.column)
+    doc = setup.roles.doc_in(frame.columns)
     if doc is None:
-        says = (
-            "documents of several runs are the same if they have the same id, and the table has "
-            "no document column"
-        )
-        raise InvalidOption(f"{says}; say ", on(doc=...))
-    of_run = setup.changed(query=(column, *setup.roles.query))
-    table = Columns.of(of_run, frame.schema, label=False)
+        says = "documents of several runs are the same if they have the same id"
+        why = ", and the table has no document column; say "
+        raise InvalidOption(says + why, on(doc=...))
+    query = setup.roles.query
+    label = setup.roles.label
+    of_names = setup.changed(query=(column, *query))
+    table = Columns.of(of_names, frame.schema, label=False)
     run = pl.lit(0, pl.Int64)
     if names:
-        run = pl.col(column).cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.Int64)
-    found = numbered(frame.select(*setup.roles.query, doc))
-    numbers = frame.select(
-        pl.Series(found.number, dtype=pl.Int64) * (len(names) + 1) + run.fill_null(len(names))
-    )
+        name = pl.col(column).cast(pl.String)
+        number = name.cast(pl.Enum(names)).to_physical()
+        run = number.cast(pl.Int64)
+    ids = numbered(frame.select(*query, doc))
+    document = pl.Series(ids.number, dtype=pl.Int64)
+    n_runs = len(names)
+    numbers = frame.select(document * (n_runs + 1) + run.fill_null(n_runs))
     repeats = numbers.to_series().n_unique() < frame.height
-    refuse_faults(frame, of_run, table, label=False, documents=repeats)
-    documents = frame[pl.Series(found.first)]
-    if setup.roles.label in frame.columns:
-        documents = documents.with_columns(
-            _labels(frame, setup, found.number, documents[setup.roles.label])
-        )
-    return documents, found.number.astype("int64"), _columns(frame, table, run)
+    refuse_faults(frame, of_names, table, label=False, documents=repeats)
+    documents = frame[pl.Series(ids.first)]
+    if label in frame.columns:
+        labels = _labels(frame, setup, ids.number, documents[label])
+        documents = documents.with_columns(labels)
+    return documents, ids.number.astype("int64"), _columns(frame, table, run)
 
 
 def _labels(
@@ -195,71 +188,85 @@ def _labels(
     label = frame[setup.roles.label]
     if label.equals(first[pl.Series(number)]):
         return first
-    of_each = pl.DataFrame({"document": number, "label": label}).group_by(
-        "document", maintain_order=True
-    )
-    found = of_each.agg(pl.col("label").max(), least=pl.col("label").min())
-    unlike = found.filter(pl.col("label") != pl.col("least"))
+    rows = pl.DataFrame({"document": number, "label": label})
+    greatest = pl.col("label").max()
+    least = pl.col("label").min()
+    by_document = rows.group_by("document", maintain_order=True)
+    of_each = by_document.agg(greatest, least.alias("least"))
+    unlike = of_each.filter(pl.col("label") != pl.col("least"))
     if unlike.height:
-        doc = str(setup.roles.doc_name)
-        row = frame.filter(pl.Series(number) == unlike["document"][0]).row(0, named=True)
-        of = ", ".join(f"{name} {row[name]!r}" for name in setup.roles.query)
-        both = f"{unlike['least'][0]!r} and {unlike['label'][0]!r} in different runs"
-        raise InvalidData(f"document {row[doc]!r} of {of} has the labels {both}; give it one label")
-    return found["label"].alias(label.name)
+        document, largest, smallest = unlike.row(0)
+        of_document = frame.filter(pl.Series(number) == document)
+        row = of_document.row(0, named=True)
+        query = ", ".join(f"{name} {row[name]!r}" for name in setup.roles.query)
+        says = f"document {row[str(setup.roles.doc_name)]!r} of {query} has the labels"
+        both = f"{smallest!r} and {largest!r} in different runs"
+        raise InvalidData(f"{says} {both}; give it one label")
+    return of_each["label"].alias(label.name)
 
 
 def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
-    """The columns that ranking reads, and the number of the row; documents without a score are left
-    out.
-    """
-    setup = table.setup
-    score = pl.col(setup.roles.score)
-    dtype = frame.schema[setup.roles.score]
-    score = score.cast(pl.UInt8) if dtype in (pl.Boolean, pl.Null) else score
-    score = score.cast(pl.Float32) if setup.policies.scores == "float32" else score
-    score = -score.cast(pl.Float64) if setup.policies.ascending else score
+    """The columns that ranking reads, and the row's number, of documents with a score."""
+    roles = table.setup.roles
+    policies = table.setup.policies
+    dtype = frame.schema[roles.score]
+    score = pl.col(roles.score)
+    if dtype in (pl.Boolean, pl.Null):
+        score = score.cast(pl.UInt8)
+    if policies.scores == "float32":
+        score = score.cast(pl.Float32)
+    if policies.ascending:
+        score = -score.cast(pl.Float64)
     columns = {"#score": score, "#run": run}
-    if table.setup.roles.doc_name is not None:
-        columns["#doc"] = pl.col(table.setup.roles.doc_name)
-    if setup.policies.orders_by_label:
-        columns["#label"] = pl.col(setup.roles.label)
-    rows = frame.select(pl.int_range(pl.len()).alias("#row of table"), **columns)
-    return rows.filter(pl.col("#score").is_not_null()) if rows["#score"].has_nulls() else rows
+    if roles.doc_name is not None:
+        columns["#doc"] = pl.col(roles.doc_name)
+    if policies.orders_by_label:
+        columns["#label"] = pl.col(roles.label)
+    number = pl.int_range(pl.len())
+    rows = frame.select(number.alias("#row of table"), **columns)
+    if not rows["#score"].has_nulls():
+        return rows
+    return rows.filter(pl.col("#score").is_not_null())
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
-    """The rows with their ranks, in rank order, so that sums do not depend on the order of the
-    table; cut at the depth.
+    """The rows with their ranks, cut at the depth.
+
+    They come in rank order, so that sums do not depend on the order of the table.
     """
     refuse_shared_ranks(setup, "fusion")
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
-    setup = Setup(roles).changed(ties=setup.policies.ties)  # judgments change no ranking
-    order = in_rank_order(rows, Columns.of(setup, rows.schema, label=False))
-    found = order.rows().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank"))
-    found = found if depth is None else found.filter(pl.col("#rank") <= depth)
-    ranked = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))[
-        found["#row"]
-    ]
-    return ranked.with_columns(found["#rank"])
+    # Judgments change no ranking.
+    of_lists = Setup(roles).changed(ties=setup.policies.ties)
+    table = Columns.of(of_lists, rows.schema, label=False)
+    order = in_rank_order(rows, table)
+    rank = pl.col("#position").cast(pl.Float64)
+    ranks = order.rows().select("#row", rank.alias("#rank"))
+    if depth is not None:
+        ranks = ranks.filter(pl.col("#rank") <= depth)
+    score = pl.col("#score").cast(pl.Float64)
+    ranked = rows.select("#document", "#run", "#list", score)[ranks["#row"]]
+    return ranked.with_columns(ranks["#rank"])
 
 
 def _with_absent(rows: pl.DataFrame, query: Integers, n_runs: int) -> pl.DataFrame:
-    """The rows, and a row for each document that a ranking lacks but another ranking of the query
-    has.
-    """
-    own, listed = _whole(rows["#document"]), np.zeros(len(query), dtype=bool)
-    listed[own] = True
-    lacking = np.repeat(listed, n_runs)
-    lacking[own * n_runs + _whole(rows["#run"])] = False
-    document, run = np.divmod(np.flatnonzero(lacking), max(n_runs, 1))
-    lists = query[document] * n_runs + run
-    absent = pl.DataFrame(
-        [_numbers("#document", document), _numbers("#run", run), _numbers("#list", lists)]
-    )
-    candidates = np.bincount(query[listed], minlength=int(query.max(initial=-1)) + 1).astype(
-        np.float64
-    )
-    of_each = candidates[query[np.concatenate([own, document])]]
-    return pl.concat([rows, absent], how="diagonal").with_columns(pl.Series("#candidates", of_each))
+    """The rows, and one for each document that a ranking lacks but another one of the query has."""
+    document_of_row = _whole(rows["#document"])
+    run_of_row = _whole(rows["#run"])
+    listed = np.zeros(len(query), dtype=bool)
+    listed[document_of_row] = True
+    lacking = np.repeat(listed, n_runs)  # by document and run
+    lacking[document_of_row * n_runs + run_of_row] = False
+    places = np.flatnonzero(lacking)
+    document, run = np.divmod(places, max(n_runs, 1))
+    ranking = query[document] * n_runs + run
+    columns = {"#document": document, "#run": run, "#list": ranking}
+    absent = pl.DataFrame(_whole_numbers(columns))
+    n_queries = int(query.max(initial=-1)) + 1
+    n_candidates = np.bincount(query[listed], minlength=n_queries)
+    documents = np.concatenate([document_of_row, document])
+    of_row = n_candidates[query[documents]].astype(np.float64)
+    candidates = pl.Series("#candidates", of_row)
+    every_row = pl.concat([rows, absent], how="diagonal")
+    return every_row.with_columns(candidates)

@@ -1,6 +1,4 @@
-"""Means over queries of which people judged some, with the help of a model's labels of all, or of a
-column known before.
-"""
+"""Means over queries of which people judged some, helped by a model's labels or a known column."""
 
 from __future__ import annotations
 
@@ -80,53 +78,69 @@ class Control:
     def refuse_unfit(
         self, name: str, where: str, values: Floats, other: Floats, weights: Floats
     ) -> None:
-        """Refuse values of a slice, called `where`, of which people judged too few; warn where
-        their interval misleads.
+        """Refuse values of a slice, called `where`, of which people judged too few.
+
+        Warn where their interval misleads.
         """
-        judged, rest = (x & (weights > 0) for x in (self.judged, ~self.judged))
-        n, of, mine, theirs = (
-            int(judged.sum()),
-            option(**{self.of: self.name}),
-            other[judged],
-            other[rest],
-        )
-        if n < LEAST:
-            says = " and have a weight" * bool((weights == 0).any())
-            few = (
-                f" takes {LEAST} queries that people judged; {n:,} of {len(other):,} "
-                f"are{says}{where}; label {LEAST - n} more"
-            )
-            alone: list[Text] = (
-                [", or take the labels of the model alone: ", on(label=self.name)]
-                if self.of == "model_labels"
-                else []
-            )
-            raise InvalidData(of, few, *alone)
-        if self.of == "adjust" and self.mean is None and not len(theirs):
-            says = (
-                f" saves nothing, as people judged all {n:,} queries{where}; say its mean over "
-                "more, "
-            )
-            raise InvalidOption(of, says, option(adjust_mean=...))
+        has_weight = weights > 0
+        judged = self.judged & has_weight
+        mine = other[judged]
+        theirs = other[~self.judged & has_weight]
+        weighing = " and have a weight" if (weights == 0).any() else ""
+        self._refuse_few(len(mine), f"{len(other):,} are{weighing}{where}")
+        self._refuse_no_others(where, len(mine), len(theirs))
         if np.isnan(values[self.judged]).any() or np.isnan(other).any():
-            raise InvalidData(
-                of, f" takes a value of {name} for each query{where}; say ", on(no_relevant="zero")
+            says = f" takes a value of {name} for each query{where}; say "
+            raise InvalidData(self.given, says, on(no_relevant="zero"))
+        self._warn_of_few(name, where, values[judged])
+        self._warn_of_others(name, where, mine, theirs)
+
+    @property
+    def given(self) -> Advice:
+        """The option that names the column."""
+        return option(**{self.of: self.name})
+
+    def _refuse_few(self, n: int, of_queries: str) -> None:
+        """Refuse a slice of which people judged too few queries."""
+        if n >= LEAST:
+            return
+        says = f" takes {LEAST} queries that people judged; {n:,} of {of_queries}"
+        alone: list[Text] = []
+        if self.of == "model_labels":
+            alone = [", or take the labels of the model alone: ", on(label=self.name)]
+        raise InvalidData(self.given, f"{says}; label {LEAST - n} more", *alone)
+
+    def _refuse_no_others(self, where: str, n: int, n_others: int) -> None:
+        """Refuse an adjustment for which there are no queries that people did not judge."""
+        if self.of == "adjust" and self.mean is None and n_others == 0:
+            says = f" saves nothing, as people judged all {n:,} queries{where}"
+            more = "; say its mean over more, "
+            raise InvalidOption(self.given, says + more, option(adjust_mean=...))
+
+    def _warn_of_few(self, name: str, where: str, values: Floats) -> None:
+        """Warn of judged values of which few differ from their median."""
+        differs = values != np.median(values, axis=0)
+        n_differing = differs.sum(axis=0).min()
+        if n_differing < VERY_FEW:
+            few = (
+                f"{n_differing} of the {len(values):,} judged queries{where} differ from the median"
             )
-        differing = (values[judged] != np.median(values[judged], axis=0)).sum(axis=0).min()
-        if differing < VERY_FEW:
-            few = f"{differing} of the {n:,} judged queries{where} differ from the median"
             warn(f"the interval of {name} is too short: {few}; judge more")
-        mean, error = self.mean, mine.var(axis=0) / n
-        if len(theirs) and mean is None:
-            mean, error = theirs.mean(axis=0), error + theirs.var(axis=0) / len(theirs)
-        if mean is not None and (np.abs(mine.mean(axis=0) - mean) > FAR * np.sqrt(error)).any():
-            far = (
-                f"judged queries{where} have a mean of {mine.mean():.3f} by {self.name}, others "
-                f"{np.mean(mean):.3f}"
-            )
-            warn(
-                f"the interval of {name} holds for judged queries that were drawn at random: {far}"
-            )
+
+    def _warn_of_others(self, name: str, where: str, mine: Floats, theirs: Floats) -> None:
+        """Warn where judged queries differ from the others by more than chance."""
+        mean = self.mean
+        variance = mine.var(axis=0) / len(mine)
+        if mean is None and len(theirs):
+            mean = theirs.mean(axis=0)
+            variance = variance + theirs.var(axis=0) / len(theirs)
+        if mean is None:
+            return
+        distance = np.abs(mine.mean(axis=0) - mean)
+        if (distance > FAR * np.sqrt(variance)).any():
+            judged = f"judged queries{where} have a mean of {mine.mean():.3f} by {self.name}"
+            says = f"the interval of {name} holds for judged queries that were drawn at random"
+            warn(f"{says}: {judged}, others {np.mean(mean):.3f}")
 
 
 @dataclass(frozen=True)
@@ -159,12 +173,11 @@ class Help:
     @property
     def given(self) -> Advice:
         """The option that says what is known."""
-        return option(**{name: x for name, x in self.settings.items() if name in KINDS})
+        named = {name: x for name, x in self.settings.items() if name in KINDS}
+        return option(**named)
 
     def checked(self, by: Sequence[str]) -> Help:
-        """The same help; refuse labels of a model together with an adjustment, and slices together
-        with one mean for all queries.
-        """
+        """The same help; refuses two sources, and one mean for all queries together with slices."""
         if self.adjust_mean is not None and by:
             says = " is the mean of a column over all queries, not over slices; name it alone: "
             raise InvalidOption(option(adjust_mean=self.adjust_mean), says, option(adjust=...))
@@ -181,61 +194,54 @@ class Help:
         if self.adjust is None:
             return frame, []
         refuse_geometric(calls)
-        column, label = [self.adjust] if self.adjust in frame.columns else [], setup.roles.label
-        if column:
+        names = [PEOPLE]
+        if self.adjust in frame.columns:
             require_number(frame.schema, self.adjust, "adjust")
+            names.append(self.adjust)
         else:
             known_before(self.adjust, frame.columns)
-        people = (
-            has_label(label).any().over(setup.roles.query)
-            if label in frame.columns
-            else pl.lit(True)
-        )
-        return frame.with_columns(people.alias(PEOPLE)), [PEOPLE, *column]
+        label = setup.roles.label
+        people = pl.lit(True)
+        if label in frame.columns:
+            people = has_label(label).any().over(setup.roles.query)
+        return frame.with_columns(people.alias(PEOPLE)), names
 
     def control(
         self, judged: pl.Series, *column: pl.Series, values: Callable[..., Floats]
     ) -> Control:
-        """What is known of all queries, from their columns of `marked`; `values` has those of other
-        labels or of a metric.
+        """What is known of all queries, from their columns of `marked`.
+
+        `values` has the values by other labels or by a metric.
         """
+        is_judged = judged.to_numpy()
         if self.model_labels is not None:
-            return Control(
-                "model_labels",
-                self.model_labels,
-                judged.to_numpy(),
-                values(label=self.model_labels),
-            )
+            of_model = values(label=self.model_labels)
+            return Control("model_labels", self.model_labels, is_judged, of_model)
         name = str(self.adjust)
-        known = (
-            column[0].cast(pl.Float64).to_numpy()
-            if column
-            else values(known_before(name, ()))[0, :, 0]
-        )
-        if lacking := int((~np.isfinite(known)).sum()):
-            raise InvalidData(
-                option(adjust=name),
-                f" has no finite value for {lacking:,} of {queries(len(known))}",
-            )
-        return Control("adjust", name, judged.to_numpy(), known[None, :, None], self.adjust_mean)
+        if column:
+            known = column[0].cast(pl.Float64).to_numpy()
+        else:
+            known = values(known_before(name, ()))[0, :, 0]
+        n_lacking = int((~np.isfinite(known)).sum())
+        if n_lacking:
+            says = f" has no finite value for {n_lacking:,} of {queries(len(known))}"
+            raise InvalidData(option(adjust=name), says)
+        return Control("adjust", name, is_judged, known[None, :, None], self.adjust_mean)
 
 
 NO_HELP = Help()
 
 
 def known_before(name: str, columns: Collection[str]) -> Call:
-    """The metric of this name, which must not depend on labels; refuse a name that is neither this
-    nor a column.
-    """
+    """The metric of this name, which must not depend on labels; other names are refused."""
     try:
         call = averaged([name], "compare('ndcg@10', adjust='ild@10')")[0]
     except RankframeError:
         require(columns, name, "adjust")
         raise
     if call.labels:
-        raise InvalidOption(
-            option(adjust=name), " reads labels, which are not known before; name a column"
-        )
+        says = " reads labels, which are not known before; name a column"
+        raise InvalidOption(option(adjust=name), says)
     return call
 
 
@@ -247,78 +253,82 @@ def has_label(name: str) -> pl.Expr:
 def by_people(
     frame: pl.DataFrame, setup: Setup, model_labels: str, calls: Sequence[Call]
 ) -> pl.DataFrame:
-    """The rows with the column `PEOPLE`, and the model's labels in queries that people did not
-    judge.
+    """The rows with the column `PEOPLE`, and the model's labels where people did not judge.
 
     People judge all documents of a query or none; the model judges every document.
     """
-    label, query, of = setup.roles.label, setup.roles.query, option(model_labels=model_labels)
-    for name, role in ((label, "label"), (model_labels, "model_labels")):
-        require(frame.schema, name, role)
-        require_number(frame.schema, name, role)
-    if setup.roles.propensity is not None:
-        raise InvalidOption(
-            of,
-            " labels documents, of which clicks are no labels; leave out ",
-            on(propensity=setup.roles.propensity),
-        )
-    for call in refuse_geometric(calls):
-        if needs_largest_label(setup, frame.schema, [call]):
-            says = (
-                f": {call.text} reads the largest label; say it, as {call.metric.name}(max_label=3)"
-            )
-            raise InvalidOption(of, says)
-    if lacking := frame.select((~has_label(model_labels)).sum()).item():
-        raise InvalidData(
-            of,
-            f": {lacking:,} of {frame.height:,} rows have no label; a model judges every document",
-        )
-    given = has_label(label)
-    rows = frame.with_columns(
-        given.sum().over(query).alias("#given"), pl.len().over(query).alias("#rows")
-    )
-    partly = rows.filter(pl.col("#given").is_between(1, pl.col("#rows") - 1)).unique(
-        [*query], maintain_order=True
-    )
-    if partly.height:
-        says = (
-            f"people judged {queries(partly.height)} in part, as "
-            f"{' '.join(map(str, partly.select(query).row(0)))}"
-        )
-        advice = Code(
-            f"df.with_columns(pl.when((pl.col({label!r}) >= "
-            f"0).fill_null(False).all().over({[*query]})).then({label!r}))",
-            f"df.assign({label}=df[{label!r}].where(df[{label!r}].ge(0).groupby([df[x] for x "
-            f"in {[*query]}]).transform('all')))",
-        )
-        raise InvalidData(says, "; label all documents of a query or none, as by ", advice)
+    refuse_labels_of_model(frame, setup, model_labels, calls)
+    label = setup.roles.label
+    query = setup.roles.query
+    n_given = has_label(label).sum().over(query).alias("#given")
+    rows = frame.with_columns(n_given, pl.len().over(query).alias("#rows"))
+    refuse_partly_judged(rows, label, query)
     people = pl.col("#given") > 0
-    merged = (
-        pl.when(people)
-        .then(pl.col(label).cast(pl.Float64))
-        .otherwise(pl.col(model_labels).cast(pl.Float64))
+    of_people = pl.col(label).cast(pl.Float64)
+    of_model = pl.col(model_labels).cast(pl.Float64)
+    merged = pl.when(people).then(of_people).otherwise(of_model)
+    rows = rows.with_columns(people.alias(PEOPLE), merged.alias(label))
+    return rows.drop("#given", "#rows")
+
+
+def refuse_labels_of_model(
+    frame: pl.DataFrame, setup: Setup, model_labels: str, calls: Sequence[Call]
+) -> None:
+    """Refuse a model's labels that do not go with the metrics or the roles, or that lack a row."""
+    given = option(model_labels=model_labels)
+    schema = frame.schema
+    for name, role in ((setup.roles.label, "label"), (model_labels, "model_labels")):
+        require(schema, name, role)
+        require_number(schema, name, role)
+    propensity = setup.roles.propensity
+    if propensity is not None:
+        says = " labels documents, of which clicks are no labels; leave out "
+        raise InvalidOption(given, says, on(propensity=propensity))
+    for call in refuse_geometric(calls):
+        if needs_largest_label(setup, schema, [call]):
+            says = f": {call.text} reads the largest label; say it, as "
+            raise InvalidOption(given, f"{says}{call.metric.name}(max_label=3)")
+    n_lacking = frame.select((~has_label(model_labels)).sum()).item()
+    if n_lacking:
+        says = f": {n_lacking:,} of {frame.height:,} rows have no label"
+        raise InvalidData(given, f"{says}; a model judges every document")
+
+
+def refuse_partly_judged(rows: pl.DataFrame, label: str, query: Sequence[str]) -> None:
+    """Refuse queries of which people judged some documents and not others."""
+    is_partly_judged = pl.col("#given").is_between(1, pl.col("#rows") - 1)
+    partly = rows.filter(is_partly_judged).select(query).unique(maintain_order=True)
+    if partly.is_empty():
+        return
+    first = " ".join(map(str, partly.row(0)))
+    says = f"people judged {queries(partly.height)} in part, as {first}"
+    keys = [*query]
+    in_full = f"(pl.col({label!r}) >= 0).fill_null(False).all().over({keys})"
+    in_pandas = f"df[{label!r}].ge(0).groupby([df[x] for x in {keys}]).transform('all')"
+    advice = Code(
+        f"df.with_columns(pl.when({in_full}).then({label!r}))",
+        f"df.assign({label}=df[{label!r}].where({in_pandas}))",
     )
-    return rows.with_columns(people.alias(PEOPLE), merged.alias(label)).drop("#given", "#rows")
+    raise InvalidData(says, "; label all documents of a query or none, as by ", advice)
 
 
 def sentences_of(rows: Sequence[Record], settings: Mapping[str, Any]) -> list[str]:
-    """How many queries people judged, what was saved, and how many judged queries halve the
-    interval.
-    """
-    there = [row for row in rows if row.get("n_judged")]
-
-    def ends(name: str, form: str = "{:,}") -> str:
-        least, most = (form.format(end(row[name] for row in there)) for end in (min, max))
-        return least if least == most else f"{least} to {most}"
-
-    if not there:
+    """What people judged, what was saved, and how many judged queries halve the interval."""
+    judged = [row for row in rows if row.get("n_judged")]
+    if not judged:
         return []
-    by, saved = (
-        settings.get("model_labels", settings.get("adjust")),
-        ends("variance_saved", "{:.0%}"),
-    )
-    judged, halve = f"People judged {ends('n_judged')} queries", ends("queries_to_halve")
+    name = settings.get("model_labels", settings.get("adjust"))
+    saved = _ends(judged, "variance_saved", "{:.0%}")
+    halve = _ends(judged, "queries_to_halve")
     return [
-        f"{judged}; {by} saves {saved} of the variance; an interval half as long takes "
-        f"{halve} judged queries"
+        f"People judged {_ends(judged, 'n_judged')} queries; {name} saves {saved} of the variance; "
+        f"an interval half as long takes {halve} judged queries"
     ]
+
+
+def _ends(rows: Sequence[Record], name: str, form: str = "{:,}") -> str:
+    """The least and the greatest number of a column as text, or the one number of all rows."""
+    figures = [row[name] for row in rows]
+    least = form.format(min(figures))
+    most = form.format(max(figures))
+    return least if least == most else f"{least} to {most}"

@@ -35,19 +35,15 @@ class Resampling:
     def of(
         cls, options: Drawn, interval: str = "percentile", ci: float | None = None
     ) -> Resampling:
-        """The settings that a call names, with a kind of interval; `ci` is for options that have
-        none.
-        """
+        """The settings that a call names, and a kind of interval; `ci` is for options without."""
         given: Mapping[str, Any] = {"ci": ci, **options}
         return cls(given["ci"], interval, given["resamples"], given["seed"], given["progress"])
 
     def __post_init__(self) -> None:
         if self.resamples < self.least:
-            takes = f", as an interval of {self.ci:g} takes"
-            raise InvalidOption(
-                option(resamples=self.resamples),
-                f": write a whole number from {self.least} on{takes}",
-            )
+            says = f": write a whole number from {self.least} on"
+            why = f", as an interval of {self.ci:g} takes"
+            raise InvalidOption(option(resamples=self.resamples), says + why)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -70,9 +66,7 @@ class Resampling:
     def intervals(
         self, values: Floats, weights: Floats, limits: Limits, progress: Progress
     ) -> tuple[Floats, Floats, list[str | None]]:
-        """The interval of each column's mean, for values within `limits`, and its kind; NaN and
-        None with ``ci=None``.
-        """
+        """The interval of each column's mean, and its kind; NaN and None with ``ci=None``."""
         kinds: list[Any] = [self.interval] * values.shape[1]
         if self.ci is None:
             kinds = [None] * values.shape[1]
@@ -84,12 +78,10 @@ class Resampling:
             how = self.ci or math.nan, kind, self.resamples, self.seed, progress
             within = limits.least[at], limits.greatest[at]
             ends[:, at] = stats.intervals(values[:, at], weights, *how, within)
-        there = ~np.isnan(ends[0])
-        return (
-            ends[0],
-            ends[1],
-            [kind if has else None for kind, has in zip(kinds, there, strict=True)],
-        )
+        low, high = ends
+        has_ends = ~np.isnan(low)
+        known = [kind if has else None for kind, has in zip(kinds, has_ends, strict=True)]
+        return low, high, known
 
 
 UNITS = "#units"
@@ -98,51 +90,68 @@ CLUSTER = "#cluster"
 """The column of the clusters of queries."""
 
 
+def numbers_in(rows: pl.DataFrame, calls: Sequence[Call]) -> Floats:
+    """The values of metrics in an array, a column per metric; NaN for null."""
+    metrics = pl.col(call.text for call in calls)
+    return rows.select(metrics.fill_null(math.nan)).to_numpy()
+
+
 def samples(
     per_query: pl.DataFrame, key: Sequence[str], calls: Sequence[Call]
 ) -> Iterator[tuple[list[int], Floats, Floats]]:
-    """The metrics that share weights, by their numbers, with the values and the weights of what has
-    the key.
+    """The metrics that share weights, by their numbers, with the values and weights of each key.
 
     A row for each query, NaN for null; or for each cluster, whose value is the weighted mean of its
     queries. Sorting makes draws independent of the order of rows.
     """
-    rows = per_query.sort(key).with_columns(
-        lifted(pl.col(name), pl.col(name).max())
-        for name in dict.fromkeys(call.weights for call in calls)
-    )
-    for weights in dict.fromkeys(call.weights for call in calls):
-        at = [i for i, call in enumerate(calls) if call.weights == weights]
-        if CLUSTER not in key:
-            values = rows.select(pl.col([calls[i].text for i in at]).fill_null(math.nan))
-            yield at, values.to_numpy(), rows[weights].to_numpy()
-            continue
-        for i in at:  # a query without a value takes its weight from the cluster
-            mean, value = Mean.of(calls[i]), pl.col(calls[i].text)
-            weight = pl.col(weights).filter(value.is_not_null(), pl.col(weights) > 0)
-            center = (
-                mean.scaled(value).filter(value.is_not_null(), pl.col(weights) > 0) * weight
-            ).sum() / weight.sum()
-            of = rows.group_by(key, maintain_order=True).agg(
-                value=mean.unscaled(center), weight=weight.sum()
-            )
-            yield [i], of.select("value").to_numpy(), of["weight"].to_numpy()
+    by_weights: dict[str, list[int]] = {}
+    for i, call in enumerate(calls):
+        by_weights.setdefault(call.weights, []).append(i)
+    columns = [pl.col(name) for name in by_weights]
+    weights = [lifted(column, column.max()) for column in columns]
+    rows = per_query.sort(key).with_columns(weights)
+    for name, numbers in by_weights.items():
+        if CLUSTER in key:
+            for i in numbers:
+                means = _means_of_clusters(rows, key, calls[i])
+                values = means.select("value").to_numpy()
+                yield [i], values, means["weight"].to_numpy()
+        else:
+            values = numbers_in(rows, [calls[i] for i in numbers])
+            yield numbers, values, rows[name].to_numpy()
+
+
+def _means_of_clusters(rows: pl.DataFrame, key: Sequence[str], call: Call) -> pl.DataFrame:
+    """The weighted mean of each cluster, and its weight without queries that have no value."""
+    mean = Mean.of(call)
+    value = pl.col(call.text)
+    weight = pl.col(call.weights)
+    counts = value.is_not_null() & (weight > 0)
+    weight = weight.filter(counts)
+    on_scale = mean.scaled(value).filter(counts)
+    total = (on_scale * weight).sum()
+    center = total / weight.sum()
+    clusters = rows.group_by(key, maintain_order=True)
+    return clusters.agg(value=mean.unscaled(center), weight=weight.sum())
 
 
 def limits(values: Floats, calls: Sequence[Call]) -> Limits:
     """The declared bounds of each metric, or else the range of its values."""
-    declared = np.array(
-        [[math.nan if end is None else end for end in call.bounds] for call in calls], dtype=float
-    ).T
-    on_scale = scaled(np.vstack([declared, values.reshape(-1, len(calls))]), calls)
+    bounds = [call.bounds for call in calls]
+    declared = np.array(bounds, dtype=float).T
+    rows = np.vstack([declared, values.reshape(-1, len(calls))])
+    on_scale = scaled(rows, calls)
     on_scale[~np.isfinite(on_scale)] = math.nan
-    both: Booleans = np.isfinite(on_scale[0]) & np.isfinite(on_scale[1])
-    both &= [
-        not Mean.of(call).is_geometric for call in calls
-    ]  # the least logarithm is a floor, far from other values
-    return Limits(
-        np.fmin.reduce(np.delete(on_scale, 1, axis=0)), np.fmax.reduce(on_scale[1:]), both
-    )
+    least, greatest = on_scale[:2]
+    has_bounds: Booleans = np.isfinite(least) & np.isfinite(greatest)
+    # The least logarithm is a floor, far from other values.
+    has_bounds &= [not Mean.of(call).is_geometric for call in calls]
+    of_values = on_scale[2:]
+    lowest = np.fmin.reduce(of_values, initial=math.nan)
+    highest = np.fmax.reduce(of_values, initial=math.nan)
+    low = np.fmin(least, lowest)
+    high = np.fmax(greatest, highest)
+    return Limits(low, high, has_bounds)
 
 
 def intervals_of(
@@ -152,49 +161,44 @@ def intervals_of(
     calls: Sequence[Call],
     resampling: Resampling,
 ) -> pl.DataFrame:
-    """The intervals of the metrics' means and their kinds, by metric and then slice; what has a key
-    is resampled.
+    """The intervals of the metrics' means and their kinds, by metric and then slice.
 
-    The column `UNITS` has how many queries or clusters of equal weight those of a mean are worth.
+    What has a key is resampled. The column `UNITS` has how many queries or clusters of equal weight
+    those of a mean are worth.
     """
-    ends, kinds = (
-        np.empty((2, len(calls), len(slices))),
-        np.empty((len(calls), len(slices)), dtype=object),
-    )
-    numbers = np.empty((len(calls), len(slices)))
+    shape = len(calls), len(slices)
+    low, high, numbers = np.empty((3, *shape))
+    kinds = np.empty(shape, dtype=object)
     with Progress("resampling queries", resampling.progress) as progress:
         for i, part in enumerate(slices):
             for at, values, weights in samples(part, key, calls):
-                some = [calls[j] for j in at]
-                every = per_query.select(
-                    pl.col([call.text for call in some]).fill_null(math.nan)
-                ).to_numpy()
-                within = limits(every, some)
-                low, high, kinds[at, i] = resampling.intervals(
-                    scaled(values, some), weights, within, progress
-                )
-                ends[:, at, i] = unscaled(np.stack([low, high]), some)
-                numbers[at, i] = effective_number(weighed(values, weights)[1])
+                alike = [calls[j] for j in at]
+                on_scale = scaled(values, alike)
+                within = limits(numbers_in(per_query, alike), alike)
+                *ends, kinds[at, i] = resampling.intervals(on_scale, weights, within, progress)
+                low[at, i], high[at, i] = unscaled(np.array(ends), alike)
+                _, worth = weighed(values, weights)
+                numbers[at, i] = effective_number(worth)
     if resampling.interval == "auto":  # Student's may leave the bounds
-        for of_call, call in zip(ends.swapaxes(0, 1), calls, strict=True):
+        for i, call in enumerate(calls):
             least, greatest = call.bounds
-            np.clip(of_call, -np.inf if least is None else least, greatest, out=of_call)
-    columns = {
-        "ci_low": ends[0].ravel(),
-        "ci_high": ends[1].ravel(),
-        "interval": kinds.ravel().tolist(),
-    }
-    table = pl.DataFrame(columns, schema_overrides={"interval": pl.String}).fill_nan(None)
-    return table.with_columns(pl.Series(UNITS, numbers.ravel()))
+            bounds = -np.inf if least is None else least, greatest
+            np.clip(low[i], *bounds, out=low[i])
+            np.clip(high[i], *bounds, out=high[i])
+    table = pl.DataFrame({"ci_low": low.ravel(), "ci_high": high.ravel()}).fill_nan(None)
+    kind = pl.Series("interval", kinds.ravel().tolist(), pl.String)
+    units = pl.Series(UNITS, numbers.ravel())
+    return table.with_columns(kind, units)
 
 
 def warn_of_t(table: pl.DataFrame, resampling: Resampling) -> None:
     """Warn of intervals of few values without bounds."""
-    found = table.filter(interval="t") if resampling.interval == "auto" else table.clear()
-    if not found.is_empty():
-        row = found.row(0, named=True)
+    if resampling.interval != "auto":
+        return
+    of_t = table.filter(interval="t")
+    if not of_t.is_empty():
+        row = of_t.row(0, named=True)
         warn(
-            f"the interval of {row['metric']} over {row['n_queries']} queries is Student's t, "
-            "too short for skewed values; more "
-            "queries, or a metric with bounds, have a safer one"
+            f"the interval of {row['metric']} over {row['n_queries']} queries is Student's t, too "
+            "short for skewed values; more queries, or a metric with bounds, have a safer one"
         )

@@ -1,6 +1,4 @@
-"""What a call was: its metrics and options, the policies in effect, and the versions of the
-libraries.
-"""
+"""What a call was: metrics and options, policies in effect, and versions of the libraries."""
 
 from __future__ import annotations
 
@@ -15,10 +13,9 @@ from ..._table.table import Table
 def settings_of(
     table: Table[Any], calls: Sequence[Call] = (), *options: Mapping[str, object], **others: object
 ) -> dict[str, object]:
-    """The metrics and options of a call, the policies in effect, and the versions of the
-    libraries.
-    """
-    found: dict[str, object] = {"metrics": [call.text for call in calls]} if calls else {}
+    """The metrics and options of a call, the policies in effect, and the libraries' versions."""
+    settings: dict[str, object] = {"metrics": [call.text for call in calls]} if calls else {}
     for given in (*options, others):
-        found |= given
-    return {**found, "policies": table.setup.followed(table.rows.columns), "versions": versions()}
+        settings |= given
+    settings["policies"] = table.setup.followed(table.rows.columns)
+    return {**settings, "versions": versions()}

@@ -1,6 +1,4 @@
-"""How much of each run is judged, and how many documents it holds: what a comparison of unequal
-runs says of them.
-"""
+"""How much of each run is judged, and how many documents it holds."""
 
 from __future__ import annotations
 
@@ -88,98 +86,103 @@ class RunSizes:
     missed: bool = False
 
     @classmethod
-    def of(cls, found: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> RunSizes:
-        """Those of runs whose values `found` has the columns of `size_calls`, and the facts of
-        their rows.
-        """
+    def of(cls, values: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> RunSizes:
+        """The sizes from the values of runs with the columns of `size_calls` and `with_facts`."""
         documents = pl.col(HELD.text)
-        with_any = documents.filter(documents > 0)
-        of_runs = found.group_by(RUN, maintain_order=True)
-        counted = of_runs.agg(
-            with_any.mean().fill_null(0.0), most=documents.max(), queries=pl.len()
-        )
-        most: Any = counted["most"].max()
-        queries: Any = counted["queries"].max()
-        share, shares = share_of(calls).text, {}
-        if share in found.columns and found[IRRELEVANT].any():
-            of_share = of_runs.agg(pl.col(share).filter(documents > 0).mean().fill_null(0.0))
-            shares = dict(of_share.iter_rows())
-        cut = setup.policies.depth is not None  # as the user wants it
+        has_any = documents > 0
+        of_runs = values.group_by(RUN, maintain_order=True)
+        mean = documents.filter(has_any).mean().fill_null(0.0)
+        counts = of_runs.agg(mean, most=documents.max(), queries=pl.len())
+        most: Any = counts["most"].max()
+        queries: Any = counts["queries"].max()
+        share = share_of(calls).text
+        shares = {}
+        if share in values.columns and values[IRRELEVANT].any():
+            mean_share = pl.col(share).filter(has_any).mean().fill_null(0.0)
+            shares = dict(of_runs.agg(mean_share).iter_rows())
+        ranked = [call for call in calls if _ranks_documents(call)]
+        is_cut = setup.policies.depth is not None  # as the user wants it
         return cls(
-            runs,
-            cutoff_of(calls),
-            dict(counted.select(RUN, HELD.text).iter_rows()),
-            int(most or 0),
-            queries or 0,
-            shares,
-            {call.text: call.arguments.get("k") for call in calls if _ranks_documents(call)},
-            not cut and bool(found[MISSED].any()),
+            runs=runs,
+            k=cutoff_of(calls),
+            documents=dict(counts.select(RUN, HELD.text).iter_rows()),
+            most=int(most or 0),
+            queries=queries or 0,
+            shares=shares,
+            cutoffs={call.text: call.arguments.get("k") for call in ranked},
+            missed=not is_cut and bool(values[MISSED].any()),
         )
 
     @property
     def settings(self) -> dict[str, object]:
-        """The figures as a result records them, with the metrics that ask for more documents than
-        any query has.
-        """
+        """The figures as a result records them, with the metrics deeper than any query."""
         shares = {f"judged@{self.k}": self.shares} if self.shares else {}
-        return {"run_sizes": {**shares, DOCUMENTS: self.documents}, "deeper_than_runs": self.deeper}
+        sizes = {**shares, DOCUMENTS: self.documents}
+        return {"run_sizes": sizes, "deeper_than_runs": self.deeper}
 
     @property
     def deeper(self) -> dict[str, int]:
-        """The metrics whose cutoff is beyond the documents of every query, though some were missed;
-        with their most.
+        """The metrics whose cutoff is beyond the documents of every query, with their most.
+
+        None if no document was missed.
         """
+        if not self.missed:
+            return {}
         beyond = [text for text, k in self.cutoffs.items() if k is not None and k > self.most > 0]
-        return dict.fromkeys(beyond, self.most) if self.missed else {}
+        return dict.fromkeys(beyond, self.most)
 
     def warn(self) -> None:
-        """Warn where one run is judged, or goes, twice as deep as another, and of metrics twice as
-        deep as the runs.
-        """
+        """Warn where a run is judged or goes twice as deep as another, or a metric as all."""
         if self.queries < FEWEST_QUERIES:
             return
         least, most = ends_of(self.shares)
         if most >= FAR_APART * least and differ_in_judgments(self.shares):
-            warn(
-                f"judged@{self.k} is {in_words(self.shares, '.2f')}, and unjudged documents "
-                "count as not relevant; judge those "
-                "that ",
-                Advice("collection.pool", {"depth": self.k, **self._named}),
-                " lists",
-                kind="runs judged unequally",
-            )
+            self._warn_of_judgments()
         least, most = ends_of(self.documents)
         beyond = [text for text, k in self.cutoffs.items() if k is None or k > least]
         if least and most >= FAR_APART * least and beyond:
-            warn(
-                f"runs hold {in_words(self.documents, '.4g')} documents per query, and "
-                f"{beyond[0]} counts what longer "
-                "ones find below; cut all alike, ",
-                on(depth=max(int(least), 1)),
-                kind="runs of unequal depth",
-            )
-        elif far := [
-            text for text in self.deeper if (self.cutoffs[text] or 0) >= FAR_APART * self.most
-        ]:
-            warn(
-                f"{far[0]} of runs that hold {at_most(self.most)}: documents below that rank "
-                "were not retrieved, and count "
-                f"as missed; compare a metric at {self.most:,} or less, or deeper runs",
-                kind="metric deeper than the runs",
-            )
+            self._warn_of_depths(beyond[0], least)
+            return
+        far = FAR_APART * self.most
+        deepest = [text for text in self.deeper if (self.cutoffs[text] or 0) >= far]
+        if deepest:
+            self._warn_of_cutoff(deepest[0])
+
+    def _warn_of_judgments(self) -> None:
+        """Warn of runs that are judged unequally."""
+        shares = in_words(self.shares, ".2f")
+        says = f"judged@{self.k} is {shares}, and unjudged documents count as not relevant"
+        pool = Advice("collection.pool", {"depth": self.k, **self._named})
+        warn(f"{says}; judge those that ", pool, " lists", kind="runs judged unequally")
+
+    def _warn_of_depths(self, metric: str, least: float) -> None:
+        """Warn of runs of unequal depth."""
+        documents = in_words(self.documents, ".4g")
+        says = (
+            f"runs hold {documents} documents per query, and {metric} counts what longer ones find"
+        )
+        advice = on(depth=max(int(least), 1))
+        warn(f"{says} below; cut all alike, ", advice, kind="runs of unequal depth")
+
+    def _warn_of_cutoff(self, metric: str) -> None:
+        """Warn of a metric that is deeper than the runs."""
+        says = f"{metric} of runs that hold {at_most(self.most)}"
+        why = "documents below that rank were not retrieved, and count as missed"
+        advice = f"compare a metric at {self.most:,} or less, or deeper runs"
+        warn(f"{says}: {why}; {advice}", kind="metric deeper than the runs")
 
     @property
     def _named(self) -> dict[str, object]:
         """The options that name the runs in another call."""
         if self.runs.scores:
             return {"runs": [*self.runs.scores]}
-        return {"runs": ...} if self.runs.tables else {"run": self.runs.column}
+        if self.runs.tables:
+            return {"runs": ...}
+        return {"run": self.runs.column}
 
 
 def size_calls(setup: Setup, calls: Sequence[Call]) -> list[Call]:
-    """What to evaluate together with the metrics, so that `RunSizes.of` knows the runs; nothing for
-    values of rows.
-    """
+    """What to evaluate with the metrics for `RunSizes`; nothing for values of rows."""
     ranked = [call for call in calls if _ranks_documents(call)]
     if not ranked or setup.policies.unjudged == "drop":  # then runs hold judged documents only
         return []
@@ -195,31 +198,31 @@ def share_of(calls: Sequence[Call]) -> Call:
 
 def cutoff_of(calls: Sequence[Call]) -> int:
     """The cutoff that the metrics share, or the usual one."""
-    cutoffs = {
-        int(k)
-        for call in calls
-        if _ranks_documents(call) and (k := call.arguments.get("k")) is not None
-    }
-    return cutoffs.pop() if len(cutoffs) == 1 else USUAL_CUTOFF
+    given = [call.arguments.get("k") for call in calls if _ranks_documents(call)]
+    cutoffs = {int(k) for k in given if k is not None}
+    if len(cutoffs) == 1:
+        return cutoffs.pop()
+    return USUAL_CUTOFF
 
 
 def _ranks_documents(call: Call) -> bool:
+    """Whether a metric reads the ranks of documents."""
     return call.of_ranking and call.metric.over == "documents"
 
 
-def with_facts(found: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
-    """The values of a part's runs with the columns of `size_calls`, and what `RunSizes` asks of its
-    rows.
-    """
-    labels = any(name.startswith(SHARE.name) for name in found.columns)
+def with_facts(values: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
+    """The values of a part's runs, with what `RunSizes` asks of the part's rows."""
+    labels = any(name.startswith(SHARE.name) for name in values.columns)
     irrelevant = labels and _lists_irrelevant(frame, setup)
-    missed = any(frame[score].has_nulls() for score in runs.scores or (setup.roles.score,))
-    return found.with_columns(pl.lit(irrelevant).alias(IRRELEVANT), pl.lit(missed).alias(MISSED))
+    scores = runs.scores or (setup.roles.score,)
+    missed = any(frame[score].has_nulls() for score in scores)
+    return values.with_columns(pl.lit(irrelevant).alias(IRRELEVANT), pl.lit(missed).alias(MISSED))
 
 
 def _lists_irrelevant(frame: pl.DataFrame, setup: Setup) -> bool:
-    """Whether judgments hold documents that are not relevant; without them the judged documents are
-    the relevant ones.
+    """Whether judgments hold documents that are not relevant.
+
+    Without them the judged documents are the relevant ones.
     """
     label = pl.col(setup.roles.label).cast(pl.Float64)
     irrelevant = (label >= 0) & (label < setup.policies.relevant)
@@ -244,9 +247,7 @@ def differ_in_depth(figures: OfRuns) -> bool:
 
 
 def unequal(settings: Mapping[str, Any]) -> list[str]:
-    """The sentences of a result's settings on runs that are judged or cut unequally; none if they
-    are alike.
-    """
+    """The sentences of a result's settings on runs that are judged or cut unequally."""
     parts = []
     for name, figures in settings.get("run_sizes", {}).items():
         if name == DOCUMENTS and differ_in_depth(figures):
@@ -263,16 +264,16 @@ def unequal(settings: Mapping[str, Any]) -> list[str]:
 
 def at_most(documents: int) -> str:
     """A number of documents that no query exceeds."""
-    return f"{documents:,} document{'' if documents == 1 else 's'} per query at most"
+    noun = "document" if documents == 1 else "documents"
+    return f"{documents:,} {noun} per query at most"
 
 
 def in_words(figures: OfRuns, digits: str) -> str:
     """The figure of each run with its name; of many runs, the least and the greatest."""
+    texts = {run: f"{figure:{digits}} ({run})" for run, figure in figures.items()}
     if len(figures) > NAMED:
-        low, high = (pick(figures, key=figures.__getitem__) for pick in (min, max))
-        return (
-            f"{figures[low]:{digits}} ({low}) to {figures[high]:{digits}} ({high}) of "
-            f"{len(figures):,} runs"
-        )
-    *first, last = (f"{figure:{digits}} ({run})" for run, figure in figures.items())
+        low = min(figures, key=figures.__getitem__)
+        high = max(figures, key=figures.__getitem__)
+        return f"{texts[low]} to {texts[high]} of {len(figures):,} runs"
+    *first, last = texts.values()
     return f"{', '.join(first)} and {last}" if first else last
