@@ -33,14 +33,7 @@ from .random_weights import LEAST_UNITS, RandomMeans
 from .sample import Sample, given
 from .student import quantiles, upper_tail
 from .tukey import honest_differences
-from .weighted_means import (
-    NOISE,
-    acceleration,
-    by_column,
-    ends,
-    over,
-    weighed,
-)
+from .weighted_means import NOISE, acceleration, by_column, ends, only_where, over, weighed
 
 ENUMERATED = 16
 """The most values other than 0 for which all sign flips are enumerated: 65,536 sums."""
@@ -128,23 +121,24 @@ def permutation(
     n_differing = np.count_nonzero(worth, axis=0)
     exact = n_differing <= ENUMERATED
     many = n_differing > MANY
-    low, high, p = np.full((3, sample.columns), np.nan)
+    figures = np.full((3, sample.columns), np.nan)
     if many.any():
-        low[many], high[many], p[many] = _normal(sample.at(many), alpha)
+        figures[:, many] = _normal(sample.at(many), alpha)
     flips = _Flips(worth, weights, ends(sample.values, sample.weights))
     for i, subsets in flips.of_columns(exact, ~exact & ~many, resamples, seed, step):
-        low[i], high[i], p[i] = subsets.inverted(alpha)
+        figures[:, i] = subsets.inverted(alpha)
+    low, high, p = figures
     number = sample.number
     limits = sample.limits
     # A test that can reject no mean has the limits as its interval, if they are declared.
     is_limited = limits.declared & (number > 1)
-    least = np.where(is_limited, limits.least, np.nan)
-    greatest = np.where(is_limited, limits.greatest, np.nan)
+    least = only_where(is_limited, limits.least)
+    greatest = only_where(is_limited, limits.greatest)
     low = np.where(np.isinf(low), least, low)
     high = np.where(np.isinf(high), greatest, high)
-    low = np.where(number > 1, low, np.nan)
-    high = np.where(number > 1, high, np.nan)
-    p = np.where(number > 0, p, np.nan)
+    low = only_where(number > 1, low)
+    high = only_where(number > 1, high)
+    p = only_where(number > 0, p)
     return Estimate(sample.mean, low, high, p, {"exact": exact.astype(np.float64)})
 
 
@@ -205,9 +199,11 @@ class _Flips:
 
     def _of_all(self, i: int, rest: Floats | None) -> Subsets:
         """Those of all sets of units; or of units with a difference, and random ones of the rest."""
-        there = (self.weights[:, i] > 0) if rest is None else self.worth[:, i] != 0
-        sums = _all_sums(self.worth[there, i])
-        weights = _all_sums(self.weights[there, i])
+        w = self.weights[:, i]
+        worth = self.worth[:, i]
+        there = w > 0 if rest is None else worth != 0
+        sums = _all_sums(worth[there])
+        weights = _all_sums(w[there])
         if rest is not None:
             times = -(-len(rest) // len(sums))
             sums = np.tile(sums, times)
@@ -267,9 +263,11 @@ def _normal(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
     normal = NormalDist()
     value = sample.mean
     error = sample.error
-    z = math.nan if math.isnan(alpha) else normal.inv_cdf(1 - alpha / 2)
-    half = error * z
-    p = np.array([2 * normal.cdf(-abs(x)) for x in over(value, error)])
+    half = np.full(sample.columns, np.nan)
+    if not math.isnan(alpha):
+        half = error * normal.inv_cdf(1 - alpha / 2)
+    statistic = np.abs(over(value, error))
+    p = np.array([2 * normal.cdf(-x) for x in statistic])
     return value - half, value + half, p
 
 
@@ -296,26 +294,24 @@ def bounded(
     E. Learned-Miller, P. S. Thomas (2019), A new confidence interval for the mean of a bounded
     random variable, arXiv:1905.06208.
     """
-    value = sample.mean
-    number = sample.number
-    low, high, p = np.full((3, sample.columns), np.nan)
-    fit = (number > 1) & np.isfinite(value)
+    figures = np.full((3, sample.columns), np.nan)
+    fit = sample.varies
     drawn = fit
     is_large = len(sample.values) > LEAST_UNITS
     if is_large and (sample.weights == sample.weights.flat[0]).all():
-        figures = np.array(without_draws(sample, alpha))
-        low, high, p = np.where(fit, figures, np.nan)
-        drawn = fit & np.isnan(p)
+        figures = only_where(fit, without_draws(sample, alpha))
+        drawn = fit & np.isnan(figures[2])
+    low, high, p = figures
     if drawn.any():
         resamples = affordable(resamples, len(sample.values) + 1)
         below, above = with_one_more(sample.at(drawn), resamples, seed, step)
         total = resamples + 1
         for i, under, upper in zip(np.flatnonzero(drawn), below.T, above.T, strict=True):
-            low[i], high[i], p[i] = inverted(under, upper, 1, total, alpha)
+            figures[:, i] = inverted(under, upper, 1, total, alpha)
         low = np.where(np.isinf(low), sample.limits.least, low)
         high = np.where(np.isinf(high), sample.limits.greatest, high)
-    p = np.where((number > 0) & ~fit, 1.0, p)
-    return Estimate(value, low, high, p)
+    p = np.where((sample.number > 0) & ~fit, 1.0, p)
+    return Estimate(sample.mean, low, high, p)
 
 
 def enough_bounded(share: float, ci: float) -> int:
@@ -339,12 +335,12 @@ def without_draws(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]
     above = RandomMeans.with_one_more(sample.values, sample.limits.greatest)
     is_near = below.is_near_normal & above.is_near_normal
     one_sided = np.minimum(below.share_to_zero(), 1 - above.share_to_zero())
-    p = np.where(is_near, np.minimum(1.0, 2 * one_sided), np.nan)
+    p = only_where(is_near, np.minimum(1.0, 2 * one_sided))
     nothing = np.full(sample.columns, np.nan)
     if math.isnan(alpha):
         return nothing, nothing, p
-    low = np.where(is_near, below.quantile(alpha / 2), np.nan)
-    high = np.where(is_near, above.quantile(1 - alpha / 2), np.nan)
+    low = only_where(is_near, below.quantile(alpha / 2))
+    high = only_where(is_near, above.quantile(1 - alpha / 2))
     return low, high, p
 
 
@@ -429,10 +425,8 @@ def _of_resamples(
     sample: Sample, alpha: float, resamples: int, seed: int, step: Step | None, corrected: bool
 ) -> Estimate:
     """The bootstrap's quantiles: as `corrected`, BCa's."""
-    value = sample.mean
-    number = sample.number
     low, high, p = np.full((3, sample.columns), np.nan)
-    fit = (number > 1) & np.isfinite(value)
+    fit = sample.varies
     if fit.any():
         of_fit = sample.at(fit)
         resamples = affordable(resamples, len(sample.values))
@@ -444,11 +438,12 @@ def _of_resamples(
             column = drawn[:, j]
             a = skew[j] if corrected else None
             there = ~np.isnan(column)
-            quantiles = Quantiles.around(column[there], value[i], a, within[j])
+            center = sample.mean[i]
+            quantiles = Quantiles.around(column[there], center, a, within[j])
             low[i], high[i] = quantiles.interval(alpha)
             p[i] = quantiles.p()
-    p = np.where((number > 0) & ~fit, 1.0, p)
-    return Estimate(value, low, high, p)
+    p = np.where((sample.number > 0) & ~fit, 1.0, p)
+    return Estimate(sample.mean, low, high, p)
 
 
 def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> Estimate:
@@ -457,18 +452,18 @@ def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> E
     The numbers come from the units' ids, so that sums over parts of a sample add up to those of the
     whole.
     """
-    value = sample.mean
-    number = sample.number
     low, high, p = np.full((3, sample.columns), np.nan)
-    weights, sums = sums_of_draws(sample.values, sample.weights, given(sample.ids), resamples)
+    ids = given(sample.ids)
+    weights, sums = sums_of_draws(sample.values, sample.weights, ids, resamples)
     within = np.transpose(ends(sample.values, sample.weights))
-    for i in np.flatnonzero((number > 1) & np.isfinite(value)):
+    for i in np.flatnonzero(sample.varies):
         drawn = means_of_draws(weights[:, i], sums[:, i], *within[i])
-        quantiles = Quantiles.around(drawn, value[i], None, within[i])
+        quantiles = Quantiles.around(drawn, sample.mean[i], None, within[i])
         low[i], high[i] = quantiles.interval(alpha)
         p[i] = quantiles.p()
-    is_single = (number > 0) & (number <= 1)
-    return Estimate(value, low, high, np.where(is_single, 1.0, p))
+    is_single = (sample.number > 0) & (sample.number <= 1)
+    p = np.where(is_single, 1.0, p)
+    return Estimate(sample.mean, low, high, p)
 
 
 @dataclass(frozen=True)
@@ -559,14 +554,13 @@ def t(sample: Sample, alpha: float) -> Estimate:
     """
     value = sample.mean
     error = sample.error
-    number = sample.number
-    fit = (number > 1) & np.isfinite(value)
-    freedom = np.maximum(number - 1, 1)
-    half = np.where(fit, error * quantiles(alpha / 2, freedom), np.nan)
+    freedom = np.maximum(sample.number - 1, 1)
+    half = error * quantiles(alpha / 2, freedom)
+    half = only_where(sample.varies, half)
     statistic = np.abs(over(value, error))
     p = 2 * upper_tail(statistic, freedom)
     p = np.where(_all_zero(sample), 1.0, p)
-    p = np.where(number > 1, p, np.nan)
+    p = only_where(sample.number > 1, p)
     return Estimate(value, value - half, value + half, p)
 
 
@@ -588,9 +582,8 @@ def bootstrap(
     values = sample.values
     weights = sample.weights
     value = sample.mean
-    number = sample.number
-    sums = [x.sum(axis=0) for x in sums_of(values, weights, squares=True)]
-    observed, error = _student(sums)
+    columns = sums_of(values, weights, squares=True)
+    observed, error = _student([x.sum(axis=0) for x in columns])
     centered = values - value
     largest_value = np.nanmax(np.abs(values), axis=0, initial=0.0)
     centered[np.abs(centered) <= NOISE * largest_value] = 0.0
@@ -607,10 +600,9 @@ def bootstrap(
         from_last = resamples - nth
         largest = np.partition(drawn, from_last, axis=0)[from_last] / (1 - NOISE)
         half = np.where(error > 0, np.maximum(largest, 0) * error, 0.0)
-    fit = (number > 1) & np.isfinite(value)
-    half = np.where(fit, half, np.nan)
+    half = only_where(sample.varies, half)
     p = np.where(_all_zero(sample), 1.0, p)
-    p = np.where(number > 1, p, np.nan)
+    p = only_where(sample.number > 1, p)
     return Estimate(value, value - half, value + half, p)
 
 

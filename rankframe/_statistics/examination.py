@@ -8,6 +8,7 @@ that at rank 1; NaN where the clicks do not determine it.
 from __future__ import annotations
 
 from .._support.floats import Booleans, Floats, np
+from .weighted_means import only_where
 
 STEPS = 200
 """The most steps towards the largest likelihood; ten or so are usual."""
@@ -32,7 +33,7 @@ def chained(clicks: Floats) -> Floats:
     above = clicks[..., ranks, ranks + 1]
     ratios = _over(below, above)
     # Without clicks nothing is known of the ranks below.
-    ratios = np.where(ratios > 0, ratios, np.nan)
+    ratios = only_where(ratios > 0, ratios)
     at_first = np.ones_like(clicks[..., :1, 0])
     return np.asarray(np.concatenate([at_first, ratios], axis=-1).cumprod(axis=-1))
 
@@ -72,7 +73,7 @@ def harvested(clicks: Floats) -> Floats:
         if (np.abs(step) <= NEAR).all():
             break
     p = np.where(above_0, np.exp(log_p), 0.0)
-    return np.where(known, p, np.nan)
+    return only_where(known, p)
 
 
 def _pairs(ranks: Booleans) -> Booleans:
@@ -99,4 +100,4 @@ def _over(x: Floats, y: Floats) -> Floats:
     """The quotient; NaN where it is no number."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = x / y
-    return np.where(np.isfinite(ratio), ratio, np.nan)
+    return only_where(np.isfinite(ratio), ratio)

@@ -15,7 +15,7 @@ import polars as pl
 
 from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
-from .weighted_means import NOISE, effective_number, over
+from .weighted_means import NOISE, effective_number, only_where, over
 
 OF_JUDGED: Mapping[str, pl.DataType] = {
     "n_judged": pl.UInt32(), "tuned_weight": pl.Float64(), "variance_saved": pl.Float64(), "queries_to_halve": pl.Int64(),
@@ -64,7 +64,7 @@ class Estimates(NamedTuple):
         """
         n_estimated = np.where(self.weight != 0, 2.0, 1.0)
         left = self.effective - n_estimated
-        return np.where(left > 0, left, np.nan)
+        return only_where(left > 0, left)
 
     @property
     def error(self) -> Floats:

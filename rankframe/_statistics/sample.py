@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from .._support.floats import Booleans, Floats, Integers, Unsigned, np
@@ -97,21 +98,26 @@ class Sample:
         """The number of columns."""
         return int(self.values.shape[1])
 
-    @property
+    @cached_property
     def mean(self) -> Floats:
         """The weighted mean of each column."""
         return means(self.values, self.weights)
 
-    @property
+    @cached_property
     def error(self) -> Floats:
         """The standard error of each mean."""
         return errors(self.values, self.weights)
 
-    @property
+    @cached_property
     def number(self) -> Floats:
         """The effective number of the units that have a value, in each column."""
         _, weights = weighed(self.values, self.weights)
         return effective_number(weights)
+
+    @property
+    def varies(self) -> Booleans:
+        """Whether a column has a finite mean, and units that are worth more than one."""
+        return (self.number > 1) & np.isfinite(self.mean)
 
     def at(self, columns: Booleans) -> Sample:
         """The sample of some of the columns, for estimators that need no further facts."""

@@ -16,7 +16,7 @@ from .._support.extras import load
 from .._support.floats import Floats, np
 from .estimators import ENOUGH, ENUMERATED, inverted, with_one_more
 from .sample import Sample
-from .weighted_means import NOISE, by_column, over
+from .weighted_means import NOISE, by_column, only_where, over
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,11 @@ def welch(
     variance_a = a.error**2
     variance_b = b.error**2
     variance = variance_a + variance_b
-    spread = variance_a**2 / (a.number - 1) + variance_b**2 / (b.number - 1)
+    n_a = a.number
+    n_b = b.number
+    spread = variance_a**2 / (n_a - 1) + variance_b**2 / (n_b - 1)
     freedom = over(variance**2, spread)
-    freedom = np.where(np.isfinite(freedom), freedom, a.number + b.number - 2)
+    freedom = np.where(np.isfinite(freedom), freedom, n_a + n_b - 2)
     difference = mean_b - mean_a
     error = np.sqrt(variance)
     larger = np.maximum(np.abs(mean_a), np.abs(mean_b))
@@ -134,8 +136,8 @@ def welch(
     c_0 = mean_b**2 - t**2 * variance_b
     root = np.sqrt(np.maximum(c_1**2 - c_2 * c_0, 0.0))
     is_bounded = c_2 > 0
-    low = np.where(is_bounded, over(c_1 - root, c_2), np.nan)
-    high = np.where(is_bounded, over(c_1 + root, c_2), np.nan)
+    low = only_where(is_bounded, over(c_1 - root, c_2))
+    high = only_where(is_bounded, over(c_1 + root, c_2))
     return Contrast(difference - half, difference + half, low, high, p)
 
 
@@ -187,7 +189,9 @@ def _permuted(
     is_equal = np.abs(left_b - left_a) <= noise
     typical = np.where(is_equal, 0.0, (left_b - left_a) / moved[tells])
     low, high, p = inverted(typical, typical, certain, total, alpha)
-    span = float(a.limits.greatest[0] - a.limits.least[0]) if a.limits.declared[0] else math.nan
+    span = math.nan
+    if a.limits.declared[0]:
+        span = float(a.limits.greatest[0] - a.limits.least[0])
     low = -span if math.isinf(low) else low
     high = span if math.isinf(high) else high
     ratio_low, ratio_high = math.nan, math.nan

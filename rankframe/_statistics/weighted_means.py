@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from .._support.floats import Floats, np
+from .._support.floats import Booleans, Floats, np
 
 TwoEnds: TypeAlias = tuple[Floats, Floats]
 """The lower and the upper ends of columns."""
@@ -101,10 +101,15 @@ def by_column(weights: Floats) -> Floats:
 
 def ends(values: Floats, weights: Floats) -> TwoEnds:
     """The least and the greatest value of positive weight in each column; NaN without one."""
-    weighing = np.where(by_column(weights) > 0, values, np.nan)
+    weighing = only_where(by_column(weights) > 0, values)
     least = np.fmin.reduce(weighing, initial=np.nan)
     greatest = np.fmax.reduce(weighing, initial=np.nan)
     return least, greatest
+
+
+def only_where(condition: Booleans, x: Any) -> Floats:
+    """The values where a condition holds, else NaN."""
+    return np.where(condition, x, np.nan)
 
 
 def over(x: Any, y: Any) -> Floats:
