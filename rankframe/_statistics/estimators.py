@@ -117,7 +117,7 @@ def permutation(
     Pauly (2014), Bootstrapping and permuting paired t-test type statistics, Statistics and
     Computing 24.
     """
-    worth, weights = weighed(sample.values, sample.weights)
+    worth, weights = sample.weighed
     n_differing = np.count_nonzero(worth, axis=0)
     exact = n_differing <= ENUMERATED
     many = n_differing > MANY
@@ -263,7 +263,7 @@ def _normal(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
     normal = NormalDist()
     value = sample.mean
     error = sample.error
-    half = np.full(sample.columns, np.nan)
+    half = sample.unknown
     if not math.isnan(alpha):
         half = error * normal.inv_cdf(1 - alpha / 2)
     statistic = np.abs(over(value, error))
@@ -336,7 +336,7 @@ def without_draws(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]
     is_near = below.is_near_normal & above.is_near_normal
     one_sided = np.minimum(below.share_to_zero(), 1 - above.share_to_zero())
     p = only_where(is_near, np.minimum(1.0, 2 * one_sided))
-    nothing = np.full(sample.columns, np.nan)
+    nothing = sample.unknown
     if math.isnan(alpha):
         return nothing, nothing, p
     low = only_where(is_near, below.quantile(alpha / 2))
@@ -594,7 +594,7 @@ def bootstrap(
     total = resamples + 1
     is_as_large = drawn >= np.abs(observed) * (1 - NOISE)
     p = (is_as_large.sum(axis=0) + 1) / total
-    half = np.full(sample.columns, np.nan)
+    half = sample.unknown
     nth = 0 if math.isnan(alpha) else math.ceil(round(alpha * total, 6)) - 1
     if nth > 0:
         from_last = resamples - nth
@@ -617,7 +617,7 @@ def _student(sums: list[Floats]) -> tuple[Floats, Floats]:
 
 def _all_zero(sample: Sample) -> Booleans:
     """Whether no value of a column is other than 0."""
-    worth, _ = weighed(sample.values, sample.weights)
+    worth, _ = sample.weighed
     return np.asarray((worth == 0).all(axis=0))
 
 
@@ -716,7 +716,7 @@ def _of_judged(
     known = given(sample.known)
     judged = known.judged & (by_column(sample.weights)[:, 0] > 0)
     if np.count_nonzero(judged) <= TUNED_AND_MEAN:
-        nothing = np.full(sample.columns, np.nan)
+        nothing = sample.unknown
         more = dict.fromkeys(OF_JUDGED, nothing)
         return Estimate(nothing, nothing, nothing, nothing, more)
     of_judged = estimates(
@@ -760,8 +760,7 @@ def bayes(
     chances = [signed_rank(x, rope, resamples, seed, step) for x in gains]
     worse, equivalent, better = np.transpose(chances)
     more = dict(zip(CHANCES, (better, equivalent, worse), strict=True))
-    no_p = np.full(sample.columns, np.nan)
-    return replace(other, p=no_p, more=more)
+    return replace(other, p=sample.unknown, more=more)
 
 
 ESTIMATORS: Mapping[str, Estimator] = {

@@ -99,6 +99,11 @@ class Sample:
         return int(self.values.shape[1])
 
     @cached_property
+    def weighed(self) -> tuple[Floats, Floats]:
+        """The values times their weights, and the weights; both 0 where a value is missing."""
+        return weighed(self.values, self.weights)
+
+    @cached_property
     def mean(self) -> Floats:
         """The weighted mean of each column."""
         return means(self.values, self.weights)
@@ -111,8 +116,13 @@ class Sample:
     @cached_property
     def number(self) -> Floats:
         """The effective number of the units that have a value, in each column."""
-        _, weights = weighed(self.values, self.weights)
+        _, weights = self.weighed
         return effective_number(weights)
+
+    @property
+    def unknown(self) -> Floats:
+        """NaN for each column."""
+        return np.full(self.columns, np.nan)
 
     @property
     def varies(self) -> Booleans:
@@ -132,7 +142,7 @@ class Sample:
         A cluster has the weighted mean of its units, and the sum of their weights. `cluster` has
         the number of each unit's cluster, from 0 on.
         """
-        worth, weights = weighed(self.values, self.weights)
+        worth, weights = self.weighed
         n_clusters = int(cluster.max(initial=-1)) + 1
         total, size, weight = np.zeros((3, n_clusters, self.columns))
         np.add.at(total, cluster, worth)
