@@ -148,15 +148,10 @@ def _bounded(x: Sql, bound: Sql, beyond: type[exp.Binary]) -> Sql:
     return derived(tree, x, bound, low=tighter(x.low, bound.low))
 
 
-def _extreme(better: type[exp.Binary]) -> OfRow:
+def _extreme(better: type[exp.Binary], given: Arguments) -> Sql:
     """The least or the greatest number, without nulls."""
-    choose = partial(_better_of, better)
-
-    def read(given: Arguments) -> Sql:
-        nulls_last = sorted(given.numbers, key=lambda x: x.may_be_null)
-        return reduce(choose, nulls_last)
-
-    return read
+    nulls_last = sorted(given.numbers, key=lambda x: x.may_be_null)
+    return reduce(partial(_better_of, better), nulls_last)
 
 
 def _better_of(better: type[exp.Binary], x: Sql, y: Sql) -> Sql:
@@ -256,12 +251,9 @@ def _replaced(given: Arguments) -> Sql:
     return derived(tree, x, default, null=default.null, low=low, exact=True)
 
 
-def _connected(connect: Callable[..., Tree]) -> OfRow:
-    def read(given: Arguments) -> Sql:
-        conditions = [x.truth for x in given.values]
-        return derived(connect(*conditions), *given.values, kind="truth")
-
-    return read
+def _connected(connect: Callable[..., Tree], given: Arguments) -> Sql:
+    conditions = [x.truth for x in given.values]
+    return derived(connect(*conditions), *given.values, kind="truth")
 
 
 def _horizontal_sum(given: Arguments) -> Sql:
@@ -328,8 +320,8 @@ CONSTANTS = {"Log": (1,), "IsIn": (1,), "ReplaceStrict": (1, 2, 3), "Get": (0,)}
 
 FUNCTIONS: Mapping[str, OfRow] = {
     "Abs": _of_number(exp.Abs, lambda low: max(low, 0.0)),
-    "AllHorizontal": _connected(exp.and_),
-    "AnyHorizontal": _connected(exp.or_),
+    "AllHorizontal": partial(_connected, exp.and_),
+    "AnyHorizontal": partial(_connected, exp.or_),
     "Ceil": _of_number(exp.Ceil, lambda low: low),
     "Clip": _clip,
     "Coalesce": _coalesce,
@@ -343,8 +335,8 @@ FUNCTIONS: Mapping[str, OfRow] = {
     "IsNotNull": _is_there,
     "IsNull": _is_null,
     "Log": _log,
-    "MaxHorizontal": _extreme(exp.GT),
-    "MinHorizontal": _extreme(exp.LT),
+    "MaxHorizontal": partial(_extreme, exp.GT),
+    "MinHorizontal": partial(_extreme, exp.LT),
     "Negate": _of_number(_negative, lambda low: -math.inf),
     "Not": _not,
     "PowGeneric": _power,

@@ -140,41 +140,34 @@ def sql(
     # These modules need sqlglot, so they are imported late.
     from .ranked import Ranks
     from .select import statement
-    from .warehouses import WAREHOUSES
 
     refuse_file("table", table, dialect)
     refuse_file("judgments", judgments, dialect)
-    own_names = names if isinstance(names, Mapping) else {}
-    presets = [] if isinstance(names, Mapping) else _listed(names)
-    other_presets = [name for name in presets if name != TEXT]
-    if other_presets:
-        options["names"] = other_presets
     if judgments is None and (judged_only, run_only) != ("keep", "drop"):
         raise InvalidOption(
             "judged_only and run_only are about judgments in a table of their own; name it "
             "as judgments"
         )
+    own_names = names if isinstance(names, Mapping) else {}
+    presets = [] if isinstance(names, Mapping) else _listed(names)
+    other_presets = [name for name in presets if name != TEXT]
+    if other_presets:
+        options["names"] = other_presets
     several = Runs.of(runs, run)
     kind = _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
     refuse_baseline(baseline, several, kind)
     setup = _read(bound(options, sql), options, several)
     calls: Sequence[Call] = []
     if metrics or kind != "findings":
-        rankings = calls_of(*metrics, example=EXAMPLE)
-        calls = only_of_rankings(rankings, EXAMPLE)
+        calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE)
     setup, meant = _resolved(setup, calls)
     texts = [call.text for call in calls]
     are_texts = TEXT in presets
     columns = {text: text for text in texts} if are_texts else _named(texts, own_names)
-    longest = WAREHOUSES[dialect].longest
-    if kind == "sums":
-        longest -= len("__diff_mean")
-    refuse_long_names(columns, dialect, longest)
+    refuse_long_names(columns, dialect, kind)
     run_column = RUN_OF_TABLE if several.scores else run
     of_runs = _listed(run_column)
-    slices = []
-    if by is not None or partial:
-        slices = [*of_runs, *_listed(by)]
+    slices = [*of_runs, *_listed(by)] if partial or by is not None else []
     ranks = Ranks(
         _with_windows(setup),
         dialect,
@@ -188,11 +181,10 @@ def sql(
     )
     refuse_other_numbers(ranks)
     pairs = zip(texts, meant, strict=True)
-    names_of_columns = {call.text: columns[text] for text, call in pairs}
+    shown = {call.text: columns[text] for text, call in pairs}
     compared = None if baseline is None else (str(run_column), baseline)
     tables = (table, judgments)
-    quoted = TEXT in presets
-    return statement(ranks, meant, names_of_columns, tables, kind, quoted=quoted, compared=compared)
+    return statement(ranks, meant, shown, tables, kind, quoted=are_texts, compared=compared)
 
 
 def _listed(names: str | Sequence[str] | None) -> list[str]:
@@ -254,8 +246,13 @@ def refuse_baseline(baseline: float | str | None, runs: Runs, kind: str) -> None
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, which are {names}")
 
 
-def refuse_long_names(columns: Mapping[str, str], dialect: Dialect, longest: int) -> None:
+def refuse_long_names(columns: Mapping[str, str], dialect: Dialect, kind: Kind) -> None:
     """Refuse a name that the database would cut."""
+    from .warehouses import WAREHOUSES
+
+    longest = WAREHOUSES[dialect].longest
+    if kind == "sums":
+        longest -= len("__diff_mean")
     for text, name in columns.items():
         if len(name) > longest:
             says = (
@@ -279,15 +276,9 @@ def refuse_other_numbers(ranks: Ranks) -> None:
 
 def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Kind:
     """What the rows of the statement stand for."""
-    wanted: list[Kind] = []
-    if checks:
-        wanted.append("findings")
-    if rows:
-        wanted.append("rows")
-    if partial:
-        wanted.append("sums")
-    elif by:
-        wanted.append("slices")
+    asked: dict[Kind, bool] = {"findings": checks, "rows": rows, "sums": partial}
+    asked["slices"] = by and not partial
+    wanted = [kind for kind, is_asked in asked.items() if is_asked]
     if len(wanted) > 1:
         raise InvalidOption(
             "rows, by (also with partial) and checks are statements of their own; ask for "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -25,7 +26,7 @@ class Window:
     order
         The key by which they stand.
     running
-        Whether a function looks at the rows from the first to the present one, not at all.
+        Whether a function looks at those from the first to the present row alone.
     """
 
     partition: Sequence[Tree]
@@ -89,15 +90,12 @@ def _total(window: Window, given: Arguments) -> Sql:
     return Sql(tree, null=null, nan=window.nan(x), low=min(x.low, 0.0))
 
 
-def _extreme(function: type[exp.AggFunc]) -> OfRows:
-    def read(window: Window, given: Arguments) -> Sql:
-        x = given.first
-        tree = window.over(function(this=x.tree))
-        if window.running:
-            tree = _where_there(tree, x)
-        return replace(x, tree=tree, nan=None)
-
-    return read
+def _extreme(function: type[exp.AggFunc], window: Window, given: Arguments) -> Sql:
+    x = given.first
+    tree = window.over(function(this=x.tree))
+    if window.running:
+        tree = _where_there(tree, x)
+    return replace(x, tree=tree, nan=None)
 
 
 def _product(window: Window, given: Arguments) -> Sql:
@@ -209,13 +207,13 @@ WINDOWS: Mapping[str, OfRows] = {
     "AggCount": _count,
     "AggFirst": _first,
     "AggLast": _last,
-    "AggMax": _extreme(exp.Max),
+    "AggMax": partial(_extreme, exp.Max),
     "AggMean": _mean,
-    "AggMin": _extreme(exp.Min),
+    "AggMin": partial(_extreme, exp.Min),
     "AggSum": _total,
     "CumCount": _running(_count),
-    "CumMax": _running(_extreme(exp.Max)),
-    "CumMin": _running(_extreme(exp.Min)),
+    "CumMax": _running(partial(_extreme, exp.Max)),
+    "CumMin": _running(partial(_extreme, exp.Min)),
     "CumProd": _running(_product),
     "CumSum": _running(_total),
     "Rank": _ranked,

@@ -140,18 +140,17 @@ def estimates(
     variance_f = f_away.var(axis=0)
     if within:
         variance_f = _variance(all_f, np.vstack([w, w_rest]))
-    helps = (variance_f > NOISE * (all_f**2).max(axis=0)) & (n_rest > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        covariance = (y_away * f_away).mean(axis=0)
-        slope = np.where(helps, covariance / variance_f, 0.0)
-        weight = slope / (1 + n / np.float64(n_rest))
-        if within:
-            weight = np.clip(weight, 0, 1)
-        mean_rest = (w_rest * f_rest).sum(axis=0) / n_rest if mean is None else mean
-        variance_rest = 0.0
-        if len(f_rest):
-            variance_rest = (w_rest * (f_rest - mean_rest)).var(axis=0) / n_rest
-        explained = np.clip(slope**2 * variance_f / variance_y, 0, 1)
+    varies = variance_f > NOISE * (all_f**2).max(axis=0)
+    covariance = (y_away * f_away).mean(axis=0)
+    slope = np.where(varies & (n_rest > 0), over(covariance, variance_f), 0.0)
+    weight = slope / (1 + over(n, n_rest))
+    if within:
+        weight = np.clip(weight, 0, 1)
+    explained = over(slope**2 * variance_f, variance_y)
+    mean_rest = over((w_rest * f_rest).sum(axis=0), n_rest) if mean is None else mean
+    variance_rest = 0.0
+    if len(f_rest):
+        variance_rest = (w_rest * (f_rest - mean_rest)).var(axis=0) / n_rest
     # Where the weight is 0, the other quantity may have no finite mean.
     is_moved = weight != 0
     mean_f = (w * f).mean(axis=0)
@@ -161,7 +160,7 @@ def estimates(
     of_known = (y_away - weight * f_away).var(axis=0) / n
     left = over((of_known + of_rest) * n, variance_y)
     saved = np.clip(np.nan_to_num(1 - left), 0, 1)
-    explained = np.where(is_moved, explained, 0.0)
+    explained = np.where(is_moved, np.clip(explained, 0, 1), 0.0)
     to_halve = _to_halve(explained, n, n + n_rest)
     effective = float(effective_number(weights[known]))
     return Estimates(theta, weight, of_known, of_rest, saved, to_halve, n, effective)
