@@ -92,8 +92,8 @@ class Ranks:
     @cached_property
     def slice_keys(self) -> list[str]:
         """The columns of slices, which may be those of the query."""
-        own = dict(zip(self.setup.roles.query, self.keys, strict=True))
-        return [own.get(name, f"by_{i}") for i, name in enumerate(self.by, 1)]
+        keys = dict(zip(self.setup.roles.query, self.keys, strict=True))
+        return [keys.get(name, f"by_{i}") for i, name in enumerate(self.by, 1)]
 
     @property
     def given_grade(self) -> str:

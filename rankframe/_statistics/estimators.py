@@ -164,7 +164,7 @@ class _Flips:
     within: tuple[Floats, Floats]
 
     def of_columns(
-        self, exact: Booleans, drawn: Booleans, resamples: int, seed: int, step: Step | None
+        self, exact: Booleans, at_random: Booleans, resamples: int, seed: int, step: Step | None
     ) -> list[tuple[int, Subsets]]:
         """The subsets of each column: all of its values other than 0, or random ones."""
         n = len(self.worth)
@@ -173,13 +173,15 @@ class _Flips:
         # The weights of units without a difference.
         rest = np.where(self.worth != 0, 0.0, self.weights)
         has_rest = exact & (n_units > ENUMERATED)
-        columns = np.hstack([self.worth[:, drawn], self.weights[:, drawn], rest[:, has_rest]])
+        columns = np.hstack(
+            [self.worth[:, at_random], self.weights[:, at_random], rest[:, has_rest]]
+        )
         sums = np.empty((resamples, 0))
         if columns.shape[1]:
             sums = flipped(columns, resamples, seed, step)
-        k = int(drawn.sum())
+        k = int(at_random.sum())
         subsets = []
-        for j, i in enumerate(np.flatnonzero(drawn).tolist()):
+        for j, i in enumerate(np.flatnonzero(at_random).tolist()):
             of_column = self._of_random(i, sums[:, j], sums[:, k + j])
             subsets.append((i, of_column))
         numbers = np.flatnonzero(has_rest).tolist()
@@ -296,17 +298,17 @@ def bounded(
     """
     figures = np.full((3, sample.columns), np.nan)
     fit = sample.varies
-    drawn = fit
+    needs_draws = fit
     is_large = len(sample.values) > LEAST_UNITS
     if is_large and (sample.weights == sample.weights.flat[0]).all():
         figures = only_where(fit, without_draws(sample, alpha))
-        drawn = fit & np.isnan(figures[2])
+        needs_draws = fit & np.isnan(figures[2])
     low, high, p = figures
-    if drawn.any():
+    if needs_draws.any():
         resamples = affordable(resamples, len(sample.values) + 1)
-        below, above = with_one_more(sample.at(drawn), resamples, seed, step)
+        below, above = with_one_more(sample.at(needs_draws), resamples, seed, step)
         total = resamples + 1
-        for i, under, upper in zip(np.flatnonzero(drawn), below.T, above.T, strict=True):
+        for i, under, upper in zip(np.flatnonzero(needs_draws), below.T, above.T, strict=True):
             figures[:, i] = inverted(under, upper, 1, total, alpha)
         low = np.where(np.isinf(low), sample.limits.least, low)
         high = np.where(np.isinf(high), sample.limits.greatest, high)
@@ -354,11 +356,11 @@ def with_one_more(
     weights = np.broadcast_to(by_column(sample.weights), sample.values.shape)
     weights = np.vstack([weights, weights.max(axis=0)])
     sums = sums_of(both, np.tile(weights, 2))
-    drawn = resampled(lambda sums: over(*sums), sums, resamples, seed, step, exponentials)
+    replicates = resampled(lambda sums: over(*sums), sums, resamples, seed, step, exponentials)
     largest = np.abs(both).max(axis=0, initial=0.0, where=~np.isnan(both))
-    is_noise = np.abs(drawn) <= NOISE * largest
-    drawn[is_noise] = 0.0
-    below, above = np.split(drawn, 2, axis=1)
+    is_noise = np.abs(replicates) <= NOISE * largest
+    replicates[is_noise] = 0.0
+    below, above = np.split(replicates, 2, axis=1)
     return below, above
 
 
@@ -431,11 +433,11 @@ def _of_resamples(
         of_fit = sample.at(fit)
         resamples = affordable(resamples, len(sample.values))
         sums = sums_of(of_fit.values, of_fit.weights)
-        drawn = resampled(lambda sums: over(*sums), sums, resamples, seed, step)
+        replicates = resampled(lambda sums: over(*sums), sums, resamples, seed, step)
         skew = acceleration(of_fit.values, of_fit.weights)
         within = np.transpose(ends(of_fit.values, of_fit.weights))
         for j, i in enumerate(np.flatnonzero(fit)):
-            column = drawn[:, j]
+            column = replicates[:, j]
             a = skew[j] if corrected else None
             there = ~np.isnan(column)
             center = sample.mean[i]
@@ -457,8 +459,8 @@ def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> E
     weights, sums = sums_of_draws(sample.values, sample.weights, ids, resamples)
     within = np.transpose(ends(sample.values, sample.weights))
     for i in np.flatnonzero(sample.varies):
-        drawn = means_of_draws(weights[:, i], sums[:, i], *within[i])
-        quantiles = Quantiles.around(drawn, sample.mean[i], None, within[i])
+        replicates = means_of_draws(weights[:, i], sums[:, i], *within[i])
+        quantiles = Quantiles.around(replicates, sample.mean[i], None, within[i])
         low[i], high[i] = quantiles.interval(alpha)
         p[i] = quantiles.p()
     is_single = (sample.number > 0) & (sample.number <= 1)
@@ -473,18 +475,20 @@ class Quantiles:
     An acceleration of None means that they are not corrected.
     """
 
-    drawn: Floats
+    replicates: Floats
     z: float
     a: float | None
 
     @classmethod
-    def around(cls, drawn: Floats, center: float, a: float | None, within: Floats) -> Quantiles:
+    def around(
+        cls, replicates: Floats, center: float, a: float | None, within: Floats
+    ) -> Quantiles:
         """Those of resampled means around the mean, clipped to the least and greatest value."""
-        noise = NOISE * float(np.abs(drawn).max())
-        n_less = np.count_nonzero(drawn < center - noise)
-        n_at_most = np.count_nonzero(drawn <= center + noise)
-        z = normal_quantile((n_less + n_at_most) / 2, len(drawn))
-        clipped = np.sort(np.clip(drawn, *within))
+        noise = NOISE * float(np.abs(replicates).max())
+        n_less = np.count_nonzero(replicates < center - noise)
+        n_at_most = np.count_nonzero(replicates <= center + noise)
+        z = normal_quantile((n_less + n_at_most) / 2, len(replicates))
+        clipped = np.sort(np.clip(replicates, *within))
         clipped[np.abs(clipped) <= noise] = 0.0
         return cls(clipped, z, a)
 
@@ -502,22 +506,22 @@ class Quantiles:
         if math.isnan(alpha):
             return math.nan, math.nan
         levels = [self.level(alpha / 2), self.level(1 - alpha / 2)]
-        low, high = np.quantile(self.drawn, levels)
+        low, high = np.quantile(self.replicates, levels)
         return float(low), float(high)
 
     def p(self) -> float:
         """The alpha above which the interval leaves out 0, never less than resamples can tell."""
-        n_up = int(np.count_nonzero(self.drawn <= 0))
-        n_down = int(np.count_nonzero(self.drawn < 0))
+        n_up = int(np.count_nonzero(self.replicates <= 0))
+        n_down = int(np.count_nonzero(self.replicates < 0))
         below = self.tail(self._place(n_up))
         above = 1 - self.tail(self._place(n_down))
-        least = 1 / (len(self.drawn) + 1)
+        least = 1 / (len(self.replicates) + 1)
         one_sided = max(least, min(below, above))
         return min(1.0, 2 * one_sided)
 
     def _place(self, count: int) -> float:
         """The level of the quantile that is 0, which lies after `count` of the draws."""
-        x = self.drawn
+        x = self.replicates
         if count in (0, len(x)):
             return float(count > 0)
         last = x[count - 1]
@@ -589,16 +593,16 @@ def bootstrap(
     centered[np.abs(centered) <= NOISE * largest_value] = 0.0
     resamples = affordable(resamples, len(values))
     columns = sums_of(centered, weights, squares=True)
-    drawn = np.abs(resampled(lambda sums: _student(sums)[0], columns, resamples, seed, step))
-    drawn = np.where(np.isnan(drawn), -np.inf, drawn)
+    sizes = np.abs(resampled(lambda sums: _student(sums)[0], columns, resamples, seed, step))
+    sizes = np.where(np.isnan(sizes), -np.inf, sizes)
     total = resamples + 1
-    is_as_large = drawn >= np.abs(observed) * (1 - NOISE)
+    is_as_large = sizes >= np.abs(observed) * (1 - NOISE)
     p = (is_as_large.sum(axis=0) + 1) / total
     half = sample.unknown
     nth = 0 if math.isnan(alpha) else math.ceil(round(alpha * total, 6)) - 1
     if nth > 0:
         from_last = resamples - nth
-        largest = np.partition(drawn, from_last, axis=0)[from_last] / (1 - NOISE)
+        largest = np.partition(sizes, from_last, axis=0)[from_last] / (1 - NOISE)
         half = np.where(error > 0, np.maximum(largest, 0) * error, 0.0)
     half = only_where(sample.varies, half)
     p = np.where(_all_zero(sample), 1.0, p)

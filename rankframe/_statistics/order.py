@@ -13,7 +13,7 @@ class Order:
     """The order of runs by a metric: their means, those of resamples, and which run beats which."""
 
     means: Floats
-    drawn: Floats
+    replicates: Floats
     beats: Booleans
 
     @property
@@ -34,7 +34,7 @@ class Order:
 
     def ends(self, level: float) -> tuple[Floats, Floats]:
         """The interval of each rank: percentiles over resamples, and what the test leaves open."""
-        ranks = _ranks(self.drawn)
+        ranks = _ranks(self.replicates)
         low = np.quantile(ranks, level / 2, axis=0, method="lower")
         high = np.quantile(ranks, 1 - level / 2, axis=0, method="higher")
         first_open = 1 + self.beats.sum(axis=0)

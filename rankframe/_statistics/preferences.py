@@ -179,10 +179,9 @@ def strengths(
     clusters: Integers | None,
     ci: float,
 ) -> Strengths:
-    """The strengths of `n` that are compared two at a time, by maximum likelihood under Davidson's
-    model (JASA 65, 1970).
+    """The strengths of `n` that are compared two at a time, under Davidson's model.
 
-    Of two with strengths s and t, the first wins with odds s, the second with odds t, and they tie
+    They have the maximum likelihood (R. R. Davidson, JASA 65, 1970). Of two with strengths s and t, the first wins with odds s, the second with odds t, and they tie
     with odds nu sqrt(s t). An `outcome` of 0 means that the first wins, 1 a tie, 2 that the second
     wins. `prior` is a number of wins, of losses and, if anything ties, of ties that each one is
     given against another of mean strength. Comparisons of one cluster may resemble each other; with

@@ -99,10 +99,9 @@ def contrasted(
 def welch(
     a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
 ) -> Contrast:
-    """Welch's test and interval; weights that differ count as fewer units. The ratio's interval is
-    Fieller's.
+    """Welch's test and interval, and Fieller's interval of the ratio.
 
-    The ratio rho is tested by the mean of B less rho times that of A, with the degrees of freedom
+    Weights that differ count as fewer units. The ratio rho is tested by the mean of B less rho times that of A, with the degrees of freedom
     of rho = 1.
 
     References
