@@ -159,6 +159,10 @@ class Ranks:
         x: Tree = column(key)
         if name not in self.numbers:
             x = self.warehouse.shown(x)
+        return self.aliased(x, name)
+
+    def aliased(self, x: Tree, name: str) -> Tree:
+        """A value under a name of the caller's."""
         return exp.alias_(x, self.name(name).this)
 
     # ----------------------------------------------------------------------------------------------

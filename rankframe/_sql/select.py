@@ -152,7 +152,7 @@ def _of_values(
         shown += [exp.alias_(x, names[text]) for text, x in values.items()]
         select = exp.select(*shown).from_("rf_sums")
         return steps, _guarded(select, ranks, query.fault)
-    metrics = [Metric(call, f"v{i}", names[call.text]) for i, call in enumerate(calls, 1)]
+    metrics = [MetricColumn(call, f"v{i}", names[call.text]) for i, call in enumerate(calls, 1)]
     per_query = _per_query(ranks, [*values.values()])
     guarded = _guarded(per_query, ranks, query.fault)
     steps.append(Step("rf_per_query", "the metrics of each query", guarded))
@@ -170,7 +170,7 @@ def _of_values(
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricColumn:
     """A metric, the column of its values, and its name in the result."""
 
     call: Call
@@ -190,8 +190,7 @@ def _ids(ranks: Ranks, kind: Kind) -> list[Tree]:
     if kind == "rows":
         shown += [ranks.shown("doc", str(roles.doc_name)) for _ in ranks.doc]
         for key, name in (("score", roles.score), ("grade", roles.label)):
-            identifier = ranks.name(name).this
-            shown.append(exp.alias_(column(key), identifier))
+            shown.append(ranks.aliased(column(key), name))
     return shown
 
 
@@ -220,7 +219,7 @@ def _per_query(ranks: Ranks, values: Sequence[Tree]) -> exp.Select:
     return exp.select(*named(row)).from_("rf_sums")
 
 
-def _mean(metric: Metric) -> Tree:
+def _mean(metric: MetricColumn) -> Tree:
     """The metric over several queries, as it is summed up."""
     x = column(metric.column)
     summary = metric.call.metric.summary
@@ -238,7 +237,7 @@ def _mean(metric: Metric) -> Tree:
 
 def _merging(
     ranks: Ranks,
-    metrics: Sequence[Metric],
+    metrics: Sequence[MetricColumn],
     compared: tuple[str, object] | None,
     steps: list[Step],
 ) -> list[Tree]:
@@ -265,7 +264,7 @@ def _merging(
     return sums
 
 
-def _compared(ranks: Ranks, metrics: Sequence[Metric], run: str, baseline: object) -> Step:
+def _compared(ranks: Ranks, metrics: Sequence[MetricColumn], run: str, baseline: object) -> Step:
     """The step with the differences of the runs from the baseline."""
     key = ranks.keys[ranks.setup.roles.query.index(run)]
     name = literal(baseline).tree
@@ -284,13 +283,13 @@ def _compared(ranks: Ranks, metrics: Sequence[Metric], run: str, baseline: objec
     return Step("rf_compared", says, more("rf_per_query", differences))
 
 
-def _sums_of_values(metric: Metric) -> list[Tree]:
+def _sums_of_values(metric: MetricColumn) -> list[Tree]:
     value = column(metric.column)
     ends = [exp.Min(this=value), exp.Max(this=value)]
     return _sums(metric, SUMS, [*_moments(metric.column), *ends])
 
 
-def _sums_of_differences(metric: Metric) -> list[Tree]:
+def _sums_of_differences(metric: MetricColumn) -> list[Tree]:
     """Those of the differences; a win or a loss is more than a rounding error."""
     value = column(metric.difference)
     noise = exp.Abs(this=column(metric.column)) * NOISE
@@ -306,7 +305,7 @@ def _moments(name: str) -> list[Tree]:
     return [exp.Count(this=value), exp.Avg(this=value), exp.Sum(this=away * away)]
 
 
-def _sums(metric: Metric, suffixes: Sequence[str], figures: Sequence[Tree]) -> list[Tree]:
+def _sums(metric: MetricColumn, suffixes: Sequence[str], figures: Sequence[Tree]) -> list[Tree]:
     """Mergeable sums under the names of the result."""
     sums = []
     for suffix, figure in zip(suffixes, figures, strict=True):
@@ -321,11 +320,11 @@ def _sums(metric: Metric, suffixes: Sequence[str], figures: Sequence[Tree]) -> l
 # findings
 
 
-class Finding(NamedTuple):
-    """A finding: its severity and problem, the test of its rows, and whether documents have it."""
+class Problem(NamedTuple):
+    """What `check` finds: its severity and name, the test of rows, and whether documents have it."""
 
     severity: str
-    problem: str
+    name: str
     test: Tree
     by_document: bool
 
@@ -349,42 +348,42 @@ def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
         row[f"is_{i}"] = flag(test)
     says = "how many rows of a query are judged and scored; and what is wrong with a row"
     steps.append(Step("rf_counted_rows", says, more("rf_tied", row)))
-    findings = [_finding(ranks, finding) for finding in _findings(ranks, columns_of_kinds)]
-    return steps, stacked(findings)
+    problems = _problems(ranks, columns_of_kinds)
+    return steps, stacked([_rows_with(problem, ranks) for problem in problems])
 
 
-def _findings(ranks: Ranks, columns_of_kinds: Mapping[str, str]) -> Iterator[Finding]:
-    """The findings, with tests on the last step."""
+def _problems(ranks: Ranks, columns_of_kinds: Mapping[str, str]) -> Iterator[Problem]:
+    """The problems, with tests on the last step."""
     doc = column("doc")
     for kind, name in columns_of_kinds.items():
         test: Tree = column(name).eq(1)
         if kind == "repeated document" and ranks.doc:
             nameless = exp.and_(test, is_null(doc))
-            yield Finding("error", "document without id", nameless, True)
+            yield Problem("error", "document without id", nameless, True)
             test = exp.and_(test, there(doc))
-        yield Finding("error", kind, test, True)
+        yield Problem("error", kind, test, True)
     no_id = exp.or_(*map(is_null, columns(ranks.keys)))
-    yield Finding("note", "query without id", no_id, True)
-    yield Finding("note", "query without judgments", column("judged_in").eq(0), False)
-    yield Finding("note", "nothing retrieved", column("scored_in").eq(0), False)
+    yield Problem("note", "query without id", no_id, True)
+    yield Problem("note", "query without judgments", column("judged_in").eq(0), False)
+    yield Problem("note", "nothing retrieved", column("scored_in").eq(0), False)
     if "forbidden tie" not in columns_of_kinds:
         is_tied = column("tied_in") > 1
         test = exp.and_(there(column("rank_score")), is_tied)
-        yield Finding("note", "tied scores", test, False)
+        yield Problem("note", "tied scores", test, False)
 
 
-def _finding(ranks: Ranks, finding: Finding) -> exp.Select:
-    """The rows of a finding, by query, or by document."""
-    severity = exp.Literal.string(finding.severity)
-    problem = exp.Literal.string(finding.problem)
-    shown = [*named({"severity": severity, "problem": problem}), *_query(ranks)]
+def _rows_with(problem: Problem, ranks: Ranks) -> exp.Select:
+    """The rows of a problem, by query, or by document."""
+    severity = exp.Literal.string(problem.severity)
+    name = exp.Literal.string(problem.name)
+    shown = [*named({"severity": severity, "problem": name}), *_query(ranks)]
     groups = [*ranks.keys]
     if ranks.doc:
-        name = str(ranks.setup.roles.doc_name)
-        no_doc = exp.alias_(exp.null(), ranks.name(name).this)
-        shown.append(ranks.shown("doc", name) if finding.by_document else no_doc)
-    if finding.by_document:
+        doc_name = str(ranks.setup.roles.doc_name)
+        no_doc = ranks.aliased(exp.null(), doc_name)
+        shown.append(ranks.shown("doc", doc_name) if problem.by_document else no_doc)
+    if problem.by_document:
         groups += ranks.doc
     n_rows = exp.alias_(exp.Count(this=exp.Star()), "n_rows")
     select = exp.select(*shown, n_rows).from_("rf_counted_rows")
-    return select.where(finding.test).group_by(*columns(groups))
+    return select.where(problem.test).group_by(*columns(groups))
