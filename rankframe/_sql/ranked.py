@@ -1,12 +1,10 @@
-"""The first steps of a statement: the tables, joined if they are two, and the documents of each
-query in rank order.
-"""
+"""The first steps of a statement: the tables, and the documents of each query in rank order."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,13 +15,12 @@ from .._table.policies import GREATEST
 from .._table.runs import RUN_OF_TABLE
 from .._table.setup import Setup
 from ..errors import InvalidOption, option
-from .expressions import Tree, case, filled, flag, is_null, literal, there
+from .trees import Tree, as_double, case, column, columns, filled, flag, is_null, literal, there
 from .warehouses import WAREHOUSES, Warehouse
 from .words import Dialect
 
 GIVEN, GIVEN_JUDGMENTS = "rf_given_table", "rf_given_judgments"
-"""What stands for the tables until the statement is written, as callers may name them by a
-template."""
+"""What stands for the tables until the statement is written: a caller may name a template."""
 
 GIVEN_ALIAS = "rf_given"
 """The name of either table in its own SELECT, where columns need one."""
@@ -95,8 +92,8 @@ class Ranks:
     @cached_property
     def slice_keys(self) -> list[str]:
         """The columns of slices, which may be those of the query."""
-        own = dict(zip(self.setup.roles.query, self.keys, strict=True))
-        return [own.get(name, f"by_{i}") for i, name in enumerate(self.by, 1)]
+        keys = dict(zip(self.setup.roles.query, self.keys, strict=True))
+        return [keys.get(name, f"by_{i}") for i, name in enumerate(self.by, 1)]
 
     @property
     def given_grade(self) -> str:
@@ -106,11 +103,8 @@ class Ranks:
     @property
     def _slices(self) -> dict[str, str]:
         """The columns of slices that are not of the query, with the caller's names."""
-        return {
-            key: name
-            for key, name in zip(self.slice_keys, self.by, strict=True)
-            if key not in self.keys
-        }
+        slices = zip(self.slice_keys, self.by, strict=True)
+        return {key: name for key, name in slices if key not in self.keys}
 
     def number(self, message: str) -> int:
         """The number of a fault, by its message."""
@@ -120,360 +114,405 @@ class Ranks:
 
     def message(self, fault: Tree) -> Tree:
         """The message of a fault, by its number."""
-        texts = [
-            (fault.eq(i), exp.Literal.string(f"rankframe: {text}"))
-            for i, text in enumerate(self.messages, 1)
-        ]
-        return case(*texts, otherwise=None)
+        branches = []
+        for i, message in enumerate(self.messages, 1):
+            text = exp.Literal.string(f"rankframe: {message}")
+            branches.append((fault.eq(i), text))
+        return case(*branches, otherwise=None)
 
     def name(self, name: str) -> Tree:
         """A column of the caller's, in quotes if its name needs them."""
         if not name.strip() or "\0" in name:
             raise InvalidOption(f"{name!r} is no name of a column in a database; name the column")
-        plain = (
-            name.isidentifier()
-            and name.isascii()
-            and name.upper() not in RESERVED
-            and not name.startswith("_")
-        )
-        quoted = name.upper() if self.warehouse.upper and name.isidentifier() else name
-        of = exp.to_identifier(GIVEN_ALIAS) if self.warehouse.qualified else None
-        return exp.Column(
-            this=exp.to_identifier(name if plain else quoted, quoted=not plain), table=of
-        )
+        is_ascii_word = name.isidentifier() and name.isascii()
+        is_free = name.upper() not in RESERVED and not name.startswith("_")
+        is_plain = is_ascii_word and is_free
+        if self.warehouse.upper and name.isidentifier() and not is_plain:
+            name = name.upper()
+        identifier = exp.to_identifier(name, quoted=not is_plain)
+        table = exp.to_identifier(GIVEN_ALIAS) if self.warehouse.qualified else None
+        return exp.Column(this=identifier, table=table)
 
     def given(self, table: str) -> Tree:
         """A table of the caller's."""
-        return exp.to_table(table, alias=GIVEN_ALIAS if self.warehouse.qualified else None)
+        alias = GIVEN_ALIAS if self.warehouse.qualified else None
+        return exp.to_table(table, alias=alias)
 
     def id(self, name: str) -> Tree:
         """An id, compared by its bytes if it is text."""
-        bytewise = self.warehouse.bytewise
-        return (
-            self.name(name)
-            if bytewise is None or name in self.numbers
-            else bytewise(self.name(name))
-        )
+        x = self.name(name)
+        return x if name in self.numbers else self.warehouse.bytewise(x)
 
     def text_of(self, value: str) -> Tree:
         """A text of the caller's, compared by its bytes."""
-        text: Tree = exp.cast(exp.Literal.string(value), self.warehouse.text)
-        bytewise = self.warehouse.bytewise
-        return text if bytewise is None else bytewise(text)
+        text = exp.cast(exp.Literal.string(value), self.warehouse.text)
+        return self.warehouse.bytewise(text)
 
     def text(self, key: str) -> Tree:
         """The id of a query as text, empty for null."""
-        x: Tree = filled(exp.cast(exp.column(key), self.warehouse.text), exp.Literal.string(""))
-        bytewise = self.warehouse.bytewise
-        return x if bytewise is None else bytewise(x)
+        text = exp.cast(column(key), self.warehouse.text)
+        empty = exp.Literal.string("")
+        return self.warehouse.bytewise(filled(text, empty))
 
     def shown(self, key: str, name: str) -> Tree:
         """A column of ids in the result, under the caller's name."""
-        back = self.warehouse.shown
-        x = exp.column(key) if back is None or name in self.numbers else back(exp.column(key))
+        x: Tree = column(key)
+        if name not in self.numbers:
+            x = self.warehouse.shown(x)
+        return self.aliased(x, name)
+
+    def aliased(self, x: Tree, name: str) -> Tree:
+        """A value under a name of the caller's."""
         return exp.alias_(x, self.name(name).this)
 
     # ----------------------------------------------------------------------------------------------
-    # -- the tables
+    # the tables
 
     def steps(self) -> list[Step]:
         """The steps from the tables to the ranked rows."""
-        return [*self._judged(), *self.placed(), self._ranked()]
+        judged = self._joined() if self.two else [self._judged()]
+        return [*judged, *self._placed(), self._ranked()]
 
-    def _judged(self) -> list[Step]:
-        scores = self.scores or (self.setup.roles.score,)
-        if not self.two:
-            rows = [
-                exp.select(*named(self._row(score))).from_(self.given(GIVEN)) for score in scores
-            ]
-            says = "the documents of each query" + ", once for each run" * bool(self.scores)
-            return [Step("rf_judged", f"{says}; + 0 refuses scores that are text", stacked(rows))]
-        counts, no_grade = ("run_rows", "judged_rows"), exp.cast(exp.null(), "double")
-        runs = [
-            {**self._row(score), "grade": no_grade.copy(), **_ones(counts, 0)} for score in scores
-        ]
-        rows = [exp.select(*named(run)).from_(self.given(GIVEN)) for run in runs]
-        rows += [
-            self._judgments(score, counts) for score in (scores if self.scores else scores[:1])
-        ]
-        first = self._row(scores[0])
-        group = [exp.column(name) for name in self._ids(scores[0])]
-        figures: dict[str, Tree] = {
-            name: exp.Max(this=exp.column(name))
-            for name in first
-            if name not in self._ids(scores[0])
-        }
-        figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
-        joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
-        of_table = {
-            "all_run_rows": exp.Sum(this=exp.column("run_rows")),
-            "all_labels": exp.Count(this=exp.column("grade")),
-        }
-        windows = {name: _of_query(count, self.keys) for name, count in of_table.items()}
-        own: list[Tree] = [exp.Star()]
-        if self.keeps_run:  # a label below 0 makes a query count
-            grade = case((exp.column("all_labels") > 0, exp.column("grade")), otherwise=-1)
-            own = named(
-                {
-                    **{name: exp.column(name) for name in (*self._ids(scores[0]), *figures)},
-                    "grade": grade,
-                }
-            )
-        tests = [exp.column("all_labels") > 0] * (not self.keeps_run)
-        tests += [exp.column("all_run_rows") > 0] * (not self.keeps_judged)
-        counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
+    @property
+    def _scores(self) -> tuple[str, ...]:
+        return self.scores or (self.setup.roles.score,)
+
+    def _judged(self) -> Step:
+        """The rows of the one table."""
+        rows = [self._selected(self._row(score)) for score in self._scores]
+        says = "the documents of each query"
+        if self.scores:
+            says += ", once for each run"
+        return Step("rf_judged", f"{says}; + 0 refuses scores that are text", stacked(rows))
+
+    def _selected(self, row: Mapping[str, Tree], table: str = GIVEN) -> exp.Select:
+        """Columns of a table of the caller's."""
+        return exp.select(*named(row)).from_(self.given(table))
+
+    def _joined(self) -> list[Step]:
+        """The steps that join a run and its judgments."""
+        scores = self._scores
+        rows = [self._run(score) for score in scores]
+        judged = scores if self.scores else scores[:1]
+        rows += [self._judgments(score) for score in judged]
+        ids = [*self._ids(scores[0])]
+        others = [name for name in self._row(scores[0]) if name not in ids]
         says = (
             "the run and its judgments, one under the other: a full join in which null ids are "
             "equal"
         )
-        return [
-            Step("rf_both", says, stacked(rows)),
-            Step("rf_joined", "a row for each query and document", joined),
-            Step("rf_counted", "how many rows of the run, and labels, its query has", counting),
-            Step(
-                "rf_judged",
-                "the queries that count",
-                exp.select(*own).from_("rf_counted").where(*tests),
-            ),
-        ]
+        both = Step("rf_both", says, stacked(rows))
+        return [both, _one_row_each(ids, others), self._counted(), self._counting(ids, others)]
+
+    def _run(self, score: str) -> exp.Select:
+        """The rows of a run, without a label."""
+        no_grade = as_double(exp.null())
+        row = {**self._row(score), "grade": no_grade, **_source(run=1, judged=0)}
+        return self._selected(row)
+
+    def _judgments(self, score: str) -> exp.Select:
+        """The rows of the judgments.
+
+        They are for a run if the runs are columns of scores, else for each run that they do not
+        name.
+        """
+        ids = self._ids(score)
+        row = self._row(score)
+        for name in row.keys() - ids.keys() - {"grade"}:
+            row[name] = exp.null()
+        row |= _source(run=0, judged=1)
+        roles = zip(self.keys, self.setup.roles.query, strict=True)
+        of_runs = {key: ids[key] for key, name in roles if name in self.runs}
+        if self.scores or not of_runs:
+            return self._selected(row, GIVEN_JUDGMENTS)
+        runs = self._selected(of_runs).distinct().subquery("rf_runs")
+        row |= {key: column(key, "rf_runs") for key in of_runs}
+        judgments = self._selected(row, GIVEN_JUDGMENTS)
+        return judgments.join(runs, join_type="cross")
+
+    def _counted(self) -> Step:
+        """The step that counts the rows of each query."""
+        n_run_rows = over(exp.Sum(this=column("run_rows")), self.keys)
+        n_labels = over(exp.Count(this=column("grade")), self.keys)
+        counts = named({"all_run_rows": n_run_rows, "all_labels": n_labels})
+        tree = exp.select(exp.Star(), *counts).from_("rf_joined")
+        return Step("rf_counted", "how many rows of the run, and labels, its query has", tree)
+
+    def _counting(self, ids: Sequence[str], others: Sequence[str]) -> Step:
+        """The step with the queries that count."""
+        has_labels = column("all_labels") > 0
+        has_rows = column("all_run_rows") > 0
+        select = exp.select(exp.Star())
+        if self.keeps_run:
+            # A label below 0 makes a query count.
+            grade = case((has_labels, column("grade")), otherwise=-1)
+            row = {name: column(name) for name in (*ids, *others, *SOURCES)}
+            select = exp.select(*named({**row, "grade": grade}))
+        select = select.from_("rf_counted")
+        if not self.keeps_run:
+            select = select.where(has_labels)
+        if not self.keeps_judged:
+            select = select.where(has_rows)
+        return Step("rf_judged", "the queries that count", select)
 
     def _ids(self, score: str) -> dict[str, Tree]:
-        """The ids of a row; the run is the name of its column of scores, if the runs are
-        columns.
-        """
-        roles, ids = self.setup.roles, dict[str, Tree]()
+        """The ids of a row; the run is named by its column of scores, if runs are columns."""
+        roles = self.setup.roles
+        ids: dict[str, Tree] = {}
         for key, name in zip(self.keys, roles.query, strict=True):
-            ids[key] = (
-                self.text_of(score) if self.scores and name == RUN_OF_TABLE else self.id(name)
-            )
-        return ids if roles.doc_name is None else {**ids, "doc": self.id(roles.doc_name)}
+            is_run = self.scores and name == RUN_OF_TABLE
+            ids[key] = self.text_of(score) if is_run else self.id(name)
+        if roles.doc_name is not None:
+            ids["doc"] = self.id(roles.doc_name)
+        return ids
 
     def _row(self, score: str) -> dict[str, Tree]:
         """The columns of a row of the table, with the scores of a column."""
-        label, no_number = self.name(self.setup.roles.label), self.warehouse.no_number
-        grade: Tree = exp.cast(label, "double")
-        row = {**self._ids(score), "score": self.name(score) + 0, "grade": grade}
+        row = self._ids(score)
+        label = self.name(self.setup.roles.label)
+        no_number = self.warehouse.no_number
+        row["score"] = self.name(score) + 0
+        row["grade"] = as_double(label)
         if no_number is not None:
-            row["grade"] = case((no_number(label), literal(math.inf).tree), otherwise=grade)
-        row |= {own: self.name(name) for name, own in self.carried.items()}
-        row |= {own: self.id(name) for own, name in self._slices.items()}
-        return row if no_number is None else {**row, "no_number": flag(no_number(self.name(score)))}
+            infinite = literal(math.inf).tree
+            row["grade"] = case((no_number(label), infinite), otherwise=row["grade"])
+        row |= {key: self.name(name) for name, key in self.carried.items()}
+        row |= {key: self.id(name) for key, name in self._slices.items()}
+        if no_number is not None:
+            row["no_number"] = flag(no_number(self.name(score)))
+        return row
 
-    def _judgments(self, score: str, counts: tuple[str, ...]) -> exp.Select:
-        """The rows of the judgments, for a run if the runs are columns of scores, else for each run
-        that they do not name.
-        """
-        row, ids = self._row(score), self._ids(score)
-        judged = {name: x if name in ids else exp.null() for name, x in row.items()}
-        judged |= {"grade": row["grade"], **_ones(counts, 1)}
-        names = dict(zip(self.keys, self.setup.roles.query, strict=True))
-        lacking = [key for key, name in names.items() if name in self.runs]
-        if self.scores or not lacking:
-            return exp.select(*named(judged)).from_(self.given(GIVEN_JUDGMENTS))
-        of_runs = {key: ids[key] for key in lacking}
-        runs = exp.select(*named(of_runs)).distinct().from_(self.given(GIVEN)).subquery("rf_runs")
-        qrels = exp.select(*named(judged | {key: exp.column(key, "rf_runs") for key in of_runs}))
-        return qrels.from_(self.given(GIVEN_JUDGMENTS)).join(runs, join_type="cross")
-
-    # ---------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
     # the rank order
 
-    def placed(self) -> list[Step]:
+    def _placed(self) -> list[Step]:
         """The steps that give each document its place."""
         policies = self.setup.policies
-        score: Tree = exp.column("score")
-        if policies.scores == "float32":
-            if self.warehouse.float32 is None:
-                raise InvalidOption(
-                    option(scores="float32"),
-                    f": {self.dialect} has no floats of 32 bits; leave it out",
-                )
-            score = exp.cast(score, self.warehouse.float32)
-        if policies.drops_first:
-            score = case((exp.column("grade") >= 0, score), otherwise=None)
-        says = "the score to rank by; null for a document that was not retrieved"
-        steps = [Step("rf_scored", says, _more("rf_judged", rank_score=score))]
-        scored = exp.column("rank_score")
-        keys = [
-            *_last(scored),
-            exp.Ordered(this=scored, desc=not policies.ascending),
-            *self._tie_keys(),
-        ]
-        place = exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double")
-        says = "the place of each document, those that were not retrieved last"
-        steps.append(
-            Step(
-                "rf_checked",
-                "the number of what is wrong with a row",
-                _more("rf_scored", fault=self._fault()),
-            )
-        )
-        steps.append(Step("rf_placed", says, _more("rf_checked", first_place=place)))
+        steps = [self._scored(), self._checked(), self._first_placed()]
         if policies.depth is not None:
-            within: Tree = self._given_place <= policies.depth
-            within = (
-                exp.and_(within, exp.column("grade") >= 0) if policies.drops_after_cut else within
-            )
-            tree = _more("rf_placed", cut_score=case((within, scored), otherwise=None))
-            steps.append(Step("rf_cut", f"the first {policies.depth} documents", tree))
+            steps.append(self._cut(policies.depth))
         if policies.drops_after_cut:
-            keys = [*_last(exp.column("cut_score")), exp.Ordered(this=exp.column("first_place"))]
-            tree = _more(
-                "rf_cut", new_place=exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double")
-            )
-            steps.append(
-                Step("rf_kept", "the places without the documents that nobody judged", tree)
-            )
+            score = column("cut_score")
+            by_place = exp.Ordered(this=column("first_place"))
+            place = self._place([*_last(score), by_place])
+            says = "the places without the documents that nobody judged"
+            steps.append(Step("rf_kept", says, more("rf_cut", {"new_place": place})))
         return steps
+
+    def _scored(self) -> Step:
+        policies = self.setup.policies
+        score = column("score")
+        if policies.scores == "float32":
+            float32 = self.warehouse.float32
+            if float32 is None:
+                advice = f": {self.dialect} has no floats of 32 bits; leave it out"
+                raise InvalidOption(option(scores="float32"), advice)
+            score = exp.cast(score, float32)
+        if policies.drops_first:
+            is_judged = column("grade") >= 0
+            score = case((is_judged, score), otherwise=None)
+        says = "the score to rank by; null for a document that was not retrieved"
+        return Step("rf_scored", says, more("rf_judged", {"rank_score": score}))
+
+    def _checked(self) -> Step:
+        tree = more("rf_scored", {"fault": self._fault()})
+        return Step("rf_checked", "the number of what is wrong with a row", tree)
+
+    def _first_placed(self) -> Step:
+        score = column("rank_score")
+        by_score = exp.Ordered(this=score, desc=not self.setup.policies.ascending)
+        place = self._place([*_last(score), by_score, *self._tie_keys()])
+        says = "the place of each document, those that were not retrieved last"
+        return Step("rf_placed", says, more("rf_checked", {"first_place": place}))
+
+    def _place(self, order: Sequence[Tree]) -> Tree:
+        """The place of each row within its query."""
+        return as_double(over(exp.RowNumber(), self.keys, order))
+
+    def _cut(self, depth: int) -> Step:
+        is_kept: Tree = self._given_place <= depth
+        if self.setup.policies.drops_after_cut:
+            is_judged = column("grade") >= 0
+            is_kept = exp.and_(is_kept, is_judged)
+        score = case((is_kept, column("rank_score")), otherwise=None)
+        tree = more("rf_placed", {"cut_score": score})
+        return Step("rf_cut", f"the first {depth} documents", tree)
 
     @property
     def _given_place(self) -> Tree:
         """The place of each document, or its rank where ranks count as they are given."""
         if not self.setup.takes_ranks:
-            return exp.column("first_place")
-        rank = exp.cast(exp.column("rank_score"), "double")
-        return case(
-            (rank >= 1, rank), otherwise=None
-        )  # a lower one is a fault, which a division by 0 would hide
+            return column("first_place")
+        rank = as_double(column("rank_score"))
+        # A rank below 1 is a fault, which a division by 0 would hide.
+        return case((rank >= 1, rank), otherwise=None)
 
     def _ranked(self) -> Step:
         policies = self.setup.policies
-        of = (
-            "rf_kept"
-            if policies.drops_after_cut
-            else "rf_placed"
-            if policies.depth is None
-            else "rf_cut"
-        )
-        score = exp.column("rank_score" if policies.depth is None else "cut_score")
-        place = exp.column("new_place" if policies.drops_after_cut else "first_place")
-        rank = place if policies.drops_after_cut else self._given_place
+        before = "rf_placed" if policies.depth is None else "rf_cut"
+        score = column("rank_score" if policies.depth is None else "cut_score")
+        place = column("first_place")
+        rank = self._given_place
+        if policies.drops_after_cut:
+            before = "rf_kept"
+            place = column("new_place")
+            rank = place
         if policies.tie_rule.shares and not self.setup.takes_ranks:
-            rank = _of_query(exp.Max(this=place), [*self.keys, score.name])
-        grade: Tree = exp.column("grade")
-        grade = (
-            case((there(score), grade), otherwise=None) if policies.unretrieved == "drop" else grade
-        )
-        columns = {
-            **{
-                name: exp.column(name)
-                for name in (*self.keys, *self.doc, *self.carried.values(), *self._slices)
-            },
-            "place": place,
-            "doc_rank": case((there(score), rank), otherwise=None),
-            "score": score,
-            self.given_grade: exp.column(
-                "grade", of
-            ),  # of the step before: ClickHouse reads the new grade otherwise
-            "grade": grade,
-            "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),
-            "fault": exp.column("fault"),
-        }
+            rank = over(exp.Max(this=place), [*self.keys, score.name])
+        is_retrieved = there(score)
+        grade = column("grade")
+        if policies.unretrieved == "drop":
+            grade = case((is_retrieved, grade), otherwise=None)
+        zero = as_double(exp.convert(0))
+        names = [*self.keys, *self.doc, *self.carried.values(), *self._slices]
+        row: dict[str, Tree] = {name: column(name) for name in names}
+        row["place"] = place
+        row["doc_rank"] = case((is_retrieved, rank), otherwise=None)
+        row["score"] = score
+        # Without the name of the step before, ClickHouse reads the new grade.
+        row[self.given_grade] = column("grade", before)
+        row["grade"] = grade
+        row["label"] = case((grade > 0, grade), otherwise=zero)
+        row["fault"] = column("fault")
         says = (
             "rank from 1 on, the given label as grade, and the label that counts, 0 for a "
             "document that nobody judged"
         )
-        return Step("rf_ranked", says, exp.select(*named(columns)).from_(of))
+        return Step("rf_ranked", says, exp.select(*named(row)).from_(before))
 
     def _tie_keys(self) -> list[Tree]:
-        rule, found = self.setup.policies.tie_rule, list[Tree]()
+        rule = self.setup.policies.tie_rule
+        doc = column("doc")
+        if rule.as_text:
+            text = exp.cast(doc, self.warehouse.text)
+            doc = self.warehouse.bytewise(text)
+        lowest = literal(-10 * GREATEST).tree
+        order: list[Tree] = []
         for key in rule.keys:
             if key.of == "label":
-                found.append(
-                    exp.Ordered(
-                        this=filled(exp.column("grade"), literal(-10 * GREATEST).tree),
-                        desc=key.falling,
-                    )
-                )
+                grade = filled(column("grade"), lowest)
+                order.append(exp.Ordered(this=grade, desc=key.falling))
             elif self.doc:
-                x: Tree = exp.column("doc")
-                if rule.as_text:
-                    as_text, bytewise = exp.cast(x, self.warehouse.text), self.warehouse.bytewise
-                    x = as_text if bytewise is None else bytewise(as_text)
-                found += [*_last(x), exp.Ordered(this=x, desc=key.falling)]
-        return found
+                order += _last(doc)
+                order.append(exp.Ordered(this=doc, desc=key.falling))
+        return order
 
     # ----------------------------------------------------------------------------------------------
-    # --- the faults
+    # the faults
 
     def faults(self) -> dict[str, Tree]:
-        """What leaves metrics undefined, by the kinds of `check`, as conditions on the scored
-        rows.
-        """
-        found: dict[str, Tree] = {}
-        grade, scored, weight = (
-            exp.column("grade"),
-            exp.column("rank_score"),
-            self.setup.roles.weight,
-        )
-        no_numbers = (
-            []
-            if self.warehouse.nan is None
-            else [self.warehouse.nan(exp.cast(exp.column("score"), "double"))]
-        )
-        no_numbers += [] if self.warehouse.no_number is None else [exp.column("no_number").eq(1)]
+        """The tests on scored rows of what leaves metrics undefined, by the kinds of `check`."""
+        tests: dict[str, Tree] = {}
+        grade = column("grade")
+        no_numbers = self._no_numbers()
         if no_numbers:
-            found["NaN score"] = exp.or_(*no_numbers)
-        found["label not finite"] = exp.and_(
-            there(grade), exp.not_(exp.Abs(this=grade) <= literal(GREATEST).tree)
-        )
+            tests["NaN score"] = exp.or_(*no_numbers)
+        is_finite = exp.Abs(this=grade) <= literal(GREATEST).tree
+        tests["label not finite"] = exp.and_(there(grade), exp.not_(is_finite))
+        n_rows = exp.Count(this=exp.Star())
         if self.two:
-            found["repeated document"] = exp.or_(
-                exp.column("run_rows") > 1, exp.column("judged_rows") > 1
-            )
+            twice_run = column("run_rows") > 1
+            twice_judged = column("judged_rows") > 1
+            tests["repeated document"] = exp.or_(twice_run, twice_judged)
         elif self.doc:
-            found["repeated document"] = (
-                _of_query(exp.Count(this=exp.Star()), [*self.keys, "doc"]) > 1
-            )
+            tests["repeated document"] = over(n_rows, [*self.keys, "doc"]) > 1
+        weight = self.setup.roles.weight
         if weight is not None and weight in self.carried:
-            x = exp.cast(exp.column(self.carried[weight]), "double")
-            unfit: Tree = flag(exp.and_(x >= 0, x <= literal(GREATEST).tree)).neq(1)
-            if self.warehouse.no_number is not None:
-                unfit = exp.or_(unfit, self.warehouse.no_number(exp.column(self.carried[weight])))
-            found["weight"] = exp.and_(grade >= 0, unfit)
-        shared = _of_query(exp.Count(this=exp.Star()), [*self.keys, "rank_score"]) > 1
+            no_weight = self._no_weight(column(self.carried[weight]))
+            tests["weight"] = exp.and_(grade >= 0, no_weight)
+        rank = as_double(column("rank_score"))
+        is_retrieved = there(column("rank_score"))
+        is_shared = over(n_rows, [*self.keys, "rank_score"]) > 1
         if self.setup.takes_ranks:
-            rank = exp.cast(scored, "double")
-            whole = exp.and_(
-                rank >= 1, rank <= literal(float(LAST_RANK)).tree, rank.eq(exp.Floor(this=rank))
-            )
-            found["no rank"] = exp.and_(there(scored), exp.not_(whole))
-            found["shared rank"] = exp.and_(there(scored), shared)
+            is_whole = rank.eq(exp.Floor(this=rank))
+            last = literal(float(LAST_RANK)).tree
+            is_rank = exp.and_(rank >= 1, rank <= last, is_whole)
+            tests["no rank"] = exp.and_(is_retrieved, exp.not_(is_rank))
+            tests["shared rank"] = exp.and_(is_retrieved, is_shared)
         if self.setup.policies.tie_rule.refuses:
-            found["forbidden tie"] = exp.and_(there(scored), shared)
-        return found
+            tests["forbidden tie"] = exp.and_(is_retrieved, is_shared)
+        return tests
+
+    def _no_numbers(self) -> list[Tree]:
+        """The tests of a score that is no number."""
+        tests = []
+        if self.warehouse.nan is not None:
+            score = as_double(column("score"))
+            tests.append(self.warehouse.nan(score))
+        if self.warehouse.no_number is not None:
+            tests.append(column("no_number").eq(1))
+        return tests
+
+    def _no_weight(self, x: Tree) -> Tree:
+        """The test of a weight that is below 0, not finite or no number."""
+        weight = as_double(x)
+        is_weight = exp.and_(weight >= 0, weight <= literal(GREATEST).tree)
+        test: Tree = flag(is_weight).neq(1)
+        if self.warehouse.no_number is not None:
+            test = exp.or_(test, self.warehouse.no_number(x))
+        return test
 
     def _fault(self) -> Tree:
         """The number of the fault of a row; null for none."""
-        facts = {
-            kind: "".join(map(str, TEXTS[kind](self.setup)[:1])).partition(";")[0].strip()
-            for kind in self.faults()
-        }
-        return case(
-            *((test, self.number(facts[kind])) for kind, test in self.faults().items()),
-            otherwise=None,
-        )
+        branches = []
+        for kind, test in self.faults().items():
+            text = str(TEXTS[kind](self.setup)[0])
+            fact, _, _ = text.partition(";")
+            branches.append((test, self.number(fact.strip())))
+        return case(*branches, otherwise=None)
 
     def slices(self) -> dict[str, Tree]:
-        """The slices of a query, each with the number of its fault; names are new, as ClickHouse
-        reads them in their step.
+        """The slices of a query, each with the number of its fault.
+
+        Names are new, as ClickHouse reads them in their step.
         """
-        found: dict[str, Tree] = {}
+        slices: dict[str, Tree] = {}
         for name in self._slices:
-            least, greatest = exp.Min(this=exp.column(name)), exp.Max(this=exp.column(name))
-            differ = case((least.neq(greatest), self.number(TWO_SLICES)), otherwise=None)
-            found |= {f"{name}_of": least, f"{name}_fault": differ}
-        return found
+            least = exp.Min(this=column(name))
+            greatest = exp.Max(this=column(name))
+            differ = least.neq(greatest)
+            slices[f"{name}_of"] = least
+            slices[f"{name}_fault"] = case((differ, self.number(TWO_SLICES)), otherwise=None)
+        return slices
 
 
-def named(columns: Mapping[str, Tree]) -> list[Tree]:
+SOURCES = ("run_rows", "judged_rows")
+"""How many rows of the run, and of the judgments, a document has."""
+
+
+def _source(*, run: int, judged: int) -> dict[str, Tree]:
+    """Where a row of two tables comes from."""
+    return {"run_rows": exp.convert(run), "judged_rows": exp.convert(judged)}
+
+
+def _one_row_each(ids: Sequence[str], others: Sequence[str]) -> Step:
+    """The step that joins the rows of a document."""
+    keys = columns(ids)
+    figures: dict[str, Tree] = {name: exp.Max(this=column(name)) for name in others}
+    figures |= {name: exp.Sum(this=column(name)) for name in SOURCES}
+    rows = exp.select(*keys, *named(figures)).from_("rf_both")
+    return Step("rf_joined", "a row for each query and document", rows.group_by(*keys))
+
+
+def named(row: Mapping[str, Tree]) -> list[Tree]:
     """Columns under their names."""
-    plain = {
-        name
-        for name, x in columns.items()
-        if isinstance(x, exp.Column) and x.name == name and not x.table
-    }
-    return [x if name in plain else exp.alias_(x, name) for name, x in columns.items()]
+    shown = []
+    for name, x in row.items():
+        is_named = isinstance(x, exp.Column) and x.name == name and not x.table
+        shown.append(x if is_named else exp.alias_(x, name))
+    return shown
+
+
+def more(step: str, row: Mapping[str, Tree]) -> exp.Select:
+    """All columns of a step, and more."""
+    every = exp.Column(this=exp.Star(), table=exp.to_identifier(step))
+    return exp.select(every, *named(row)).from_(step)
+
+
+def over(function: Tree, keys: Iterable[str], order: Sequence[Tree] = ()) -> Tree:
+    """A function of the rows with the same keys."""
+    by = exp.Order(expressions=[*order]) if order else None
+    return exp.Window(this=function, partition_by=columns(keys), order=by)
 
 
 def stacked(selects: Sequence[exp.Select]) -> Tree:
@@ -490,8 +529,9 @@ written."""
 
 
 def protected(tree: Tree, dialect: Dialect, texts: dict[str, str]) -> Tree:
-    """The tree with a word in place of each name and text that indenting lines would change;
-    `texts` gets what it stands for.
+    """The tree with a word in place of each name and text that indenting lines would change.
+
+    `texts` gets what each word stands for.
     """
     for node in tree.find_all(exp.Identifier, exp.Literal):
         is_own = isinstance(node.parent, exp.Table)
@@ -504,37 +544,20 @@ def protected(tree: Tree, dialect: Dialect, texts: dict[str, str]) -> Tree:
 
 
 def written(tree: Tree, dialect: Dialect) -> str:
-    """A tree in a dialect; sort keys say nothing of nulls, as a key of its own puts these in their
-    place.
+    """A tree in a dialect.
+
+    Sort keys say nothing of nulls, as a key of its own puts these in their place.
     """
     nulls = Dialects.get_or_raise(dialect).NULL_ORDERING
     for key in tree.find_all(exp.Ordered):
-        key.set(
-            "nulls_first",
-            nulls == ("nulls_are_large" if key.args.get("desc") else "nulls_are_small"),
-        )
+        usual = "nulls_are_large" if key.args.get("desc") else "nulls_are_small"
+        key.set("nulls_first", nulls == usual)
     return tree.sql(dialect=dialect, pretty=True, unsupported_level=ErrorLevel.IGNORE)
-
-
-def _ones(names: tuple[str, ...], which: int) -> dict[str, Tree]:
-    return {name: exp.convert(int(i == which)) for i, name in enumerate(names)}
-
-
-def _of_query(function: Tree, keys: list[str], order: list[Tree] | None = None) -> Tree:
-    """A function of the rows with the same keys."""
-    ordered = exp.Order(expressions=order) if order else None
-    return exp.Window(this=function, partition_by=[exp.column(key) for key in keys], order=ordered)
 
 
 def _last(x: Tree) -> list[Tree]:
     """The sort key that puts nulls last, in every dialect."""
     return [exp.Ordered(this=flag(is_null(x)))]
-
-
-def _more(of: str, **columns: Tree) -> exp.Select:
-    return exp.select(
-        exp.Column(this=exp.Star(), table=exp.to_identifier(of)), *named(columns)
-    ).from_(of)
 
 
 RESERVED = frozenset(

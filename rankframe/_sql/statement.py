@@ -21,6 +21,7 @@ from .words import NO_SQL, Dialect
 
 if TYPE_CHECKING:
     from .ranked import Ranks
+    from .select import Kind
 
 Kept: TypeAlias = Literal["keep", "drop"]
 EXAMPLE = "rf.sql('ndcg@10', dialect='duckdb', table='judged')"
@@ -136,57 +137,61 @@ def sql(
     >>> print(text[-59:])                                               # doctest: +SKIP
     """
     load("sqlglot", "sql")
-    from .ranked import Ranks  # imported late: they need sqlglot
+    # These modules need sqlglot, so they are imported late.
+    from .ranked import Ranks
     from .select import statement
-    from .warehouses import WAREHOUSES
 
-    for option_name, given in (("table", table), ("judgments", judgments)):
-        refuse_file(option_name, given, dialect)
-    own = names if isinstance(names, Mapping) else {}
-    presets = [] if own or names is None else [names] if isinstance(names, str) else [*names]
-    if others := [name for name in presets if name != TEXT]:
-        options["names"] = others
+    refuse_file("table", table, dialect)
+    refuse_file("judgments", judgments, dialect)
     if judgments is None and (judged_only, run_only) != ("keep", "drop"):
         raise InvalidOption(
             "judged_only and run_only are about judgments in a table of their own; name it "
             "as judgments"
         )
-    several, kind = (
-        Runs.of(runs, run),
-        _kind(by=by is not None, rows=rows, partial=partial, checks=checks),
-    )
-    column = RUN_OF_TABLE if several.scores else run
+    own_names = names if isinstance(names, Mapping) else {}
+    presets = [] if isinstance(names, Mapping) else _listed(names)
+    other_presets = [name for name in presets if name != TEXT]
+    if other_presets:
+        options["names"] = other_presets
+    several = Runs.of(runs, run)
+    kind = _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
     refuse_baseline(baseline, several, kind)
     setup = _read(bound(options, sql), options, several)
-    calls = (
-        only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE)
-        if metrics or kind != "findings"
-        else []
-    )
+    calls: Sequence[Call] = []
+    if metrics or kind != "findings":
+        calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE)
     setup, meant = _resolved(setup, calls)
     texts = [call.text for call in calls]
-    named = {text: text for text in texts} if TEXT in presets else _named(texts, own)
-    refuse_long_names(
-        named, dialect, WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else "")
-    )
-    slices = [*([] if column is None else [column]), *([by] if isinstance(by, str) else by or ())]
+    are_texts = TEXT in presets
+    columns = {text: text for text in texts} if are_texts else _named(texts, own_names)
+    refuse_long_names(columns, dialect, kind)
+    run_column = RUN_OF_TABLE if several.scores else run
+    of_runs = _listed(run_column)
+    slices = [*of_runs, *_listed(by)] if partial or by is not None else []
     ranks = Ranks(
         _with_windows(setup),
         dialect,
         two=judgments is not None,
-        runs=() if column is None else (column,),
+        runs=tuple(of_runs),
         scores=several.scores,
-        by=tuple(dict.fromkeys(slices)) if by is not None or partial else (),
-        numbers=(numbers,) if isinstance(numbers, str) else tuple(numbers),
-        keeps_judged=judged_only == "keep" or checks,
-        keeps_run=run_only == "keep" or checks,
+        by=tuple(dict.fromkeys(slices)),
+        numbers=tuple(_listed(numbers)),
+        keeps_judged=checks or judged_only == "keep",
+        keeps_run=checks or run_only == "keep",
     )
     refuse_other_numbers(ranks)
-    columns = {call.text: named[text] for text, call in zip(texts, meant, strict=True)}
-    compared = None if baseline is None else (str(column), baseline)
-    return statement(
-        ranks, meant, columns, (table, judgments), kind, quoted=TEXT in presets, compared=compared
-    )
+    pairs = zip(texts, meant, strict=True)
+    shown = {call.text: columns[text] for text, call in pairs}
+    compared = None if baseline is None else (str(run_column), baseline)
+    tables = (table, judgments)
+    return statement(ranks, meant, shown, tables, kind, quoted=are_texts, compared=compared)
+
+
+def _listed(names: str | Sequence[str] | None) -> list[str]:
+    """Names of columns, of which a single one may stand by itself."""
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else [*names]
 
 
 FILE = re.compile(r"""[^'"`()\[\]{}\s]*([/\\*?][^'"`()\[\]{}]*|\.(parquet|csv))""")
@@ -241,109 +246,127 @@ def refuse_baseline(baseline: float | str | None, runs: Runs, kind: str) -> None
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, which are {names}")
 
 
-def refuse_long_names(named: Mapping[str, str], dialect: Dialect, most: int) -> None:
+def refuse_long_names(columns: Mapping[str, str], dialect: Dialect, kind: Kind) -> None:
     """Refuse a name that the database would cut."""
-    if long := [(text, name) for text, name in named.items() if len(name) > most]:
-        text, name = long[0]
-        says = (
-            f"{dialect} cuts names of columns, and {name!r} is longer than {most} letters; name "
-            "it yourself, as "
-        )
-        raise InvalidOption(says, option(names={text: "..."}))
+    from .warehouses import WAREHOUSES
+
+    longest = WAREHOUSES[dialect].longest
+    if kind == "sums":
+        longest -= len("__diff_mean")
+    for text, name in columns.items():
+        if len(name) > longest:
+            says = (
+                f"{dialect} cuts names of columns, and {name!r} is longer than {longest} letters; "
+                "name it yourself, as "
+            )
+            raise InvalidOption(says, option(names={text: "..."}))
 
 
 def refuse_other_numbers(ranks: Ranks) -> None:
     """Refuse numbers that are no ids of the table."""
-    ids = (*ranks.setup.roles.query, ranks.setup.roles.doc_name, *ranks.by)
-    ids = tuple(name for name in ids if name and not (ranks.scores and name == RUN_OF_TABLE))
-    if others := [name for name in ranks.numbers if name not in ids]:
-        raise InvalidOption(
-            option(numbers=others), f": the columns of ids are {', '.join(map(repr, ids))}"
-        )
+    roles = ranks.setup.roles
+    ids = [name for name in (*roles.query, roles.doc_name, *ranks.by) if name]
+    if ranks.scores:
+        ids = [name for name in ids if name != RUN_OF_TABLE]
+    others = [name for name in ranks.numbers if name not in ids]
+    if others:
+        columns = ", ".join(map(repr, ids))
+        raise InvalidOption(option(numbers=others), f": the columns of ids are {columns}")
 
 
-def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Any:
+def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Kind:
     """What the rows of the statement stand for."""
-    asked = {"findings": checks, "rows": rows, "sums": partial, "slices": by and not partial}
-    if sum(asked.values()) > 1:
+    asked: dict[Kind, bool] = {"findings": checks, "rows": rows, "sums": partial}
+    asked["slices"] = by and not partial
+    wanted = [kind for kind, is_asked in asked.items() if is_asked]
+    if len(wanted) > 1:
         raise InvalidOption(
             "rows, by (also with partial) and checks are statements of their own; ask for "
             "one of them"
         )
-    return next((kind for kind, wanted in asked.items() if wanted), "queries")
+    return wanted[0] if wanted else "queries"
 
 
-def _named(texts: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
-    """The column of each metric; `own` are names that the caller gives."""
+def _named(texts: Sequence[str], own_names: Mapping[str, str]) -> dict[str, str]:
+    """The column of each metric: the caller's own name, or one derived from its text."""
     given = {}
-    for text, name in own.items():
+    for text, name in own_names.items():
         metric = text if text in texts else calls_of(text)[0].text
+        wrong = option(names={text: name})
         if metric not in texts:
-            raise InvalidOption(
-                option(names={text: name}), f": {text!r} is none of the metrics of the statement"
-            )
+            raise InvalidOption(wrong, f": {text!r} is none of the metrics of the statement")
         if not name.strip():
-            says = " is no name of a column; write one, as "
-            raise InvalidOption(
-                option(names={text: name}), says, option(names={text: flat_name(metric)})
-            )
+            right = option(names={text: flat_name(metric)})
+            raise InvalidOption(wrong, " is no name of a column; write one, as ", right)
         given[metric] = name
-    return flat_names(text for text in texts if text not in given) | given
+    others = [text for text in texts if text not in given]
+    return flat_names(others) | given
 
 
 def _read(setup: Setup, options: dict[str, Any], runs: Runs) -> Setup:
-    """The setup, with the column of runs; refuses options that have no SQL, and names that no text
-    can hold.
-    """
-    if without := [name for name in options if name in NO_SQL]:
-        raise InvalidOption(
-            f"{without[0]} has no SQL: it is about {NO_SQL[without[0]]}; evaluate a frame"
-        )
-    for role, row in ROLES.items():
-        given = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
-        for name in (given or ()) if row.several else (given,):
-            check(role, name, str | None)
+    """The setup, with the column of runs."""
+    refuse_options_without_sql(options)
+    refuse_roles_that_are_no_names(setup)
     query = setup.roles.query
     if runs.scores and RUN_OF_TABLE in query:
         says = " is the column that names the runs in the result; rename yours"
         raise InvalidOption(option(query=RUN_OF_TABLE), says)
     column = RUN_OF_TABLE if runs.scores else runs.column
-    return setup if column is None or column in query else setup.changed(query=(column, *query))
+    if column is None or column in query:
+        return setup
+    return setup.changed(query=(column, *query))
+
+
+def refuse_options_without_sql(options: Mapping[str, Any]) -> None:
+    """Refuse options that have no SQL."""
+    for name in options:
+        if name in NO_SQL:
+            raise InvalidOption(f"{name} has no SQL: it is about {NO_SQL[name]}; evaluate a frame")
+
+
+def refuse_roles_that_are_no_names(setup: Setup) -> None:
+    """Refuse roles that no text can hold, as expressions."""
+    for role, row in ROLES.items():
+        given = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
+        names = (given or ()) if row.several else (given,)
+        for name in names:
+            check(role, name, str | None)
 
 
 def _resolved(setup: Setup, calls: Sequence[Call]) -> tuple[Setup, list[Call]]:
-    """The setup and the metrics with the choices of the convention, which must be the same for all
-    metrics.
-    """
+    """The setup and the metrics with the choices of the convention, the same for all metrics."""
     resolved = [setup.resolve(call) for call in calls]
-    setups = {of for of, _ in resolved} or {setup}
+    setups = {of_call for of_call, _ in resolved}
     if len(setups) > 1:
         says = " counts by other policies for some of these metrics; write a statement for each"
         raise InvalidOption(option(convention=setup.convention), says)
-    return setups.pop(), [call for _, call in resolved]
+    meant = [call for _, call in resolved]
+    return (setups.pop() if setups else setup), meant
 
 
 def _with_windows(setup: Setup) -> Setup:
     """The setup for rows that have no order; refuses what windows do not give."""
-    policies, rule = setup.policies, setup.policies.tie_rule
+    policies = setup.policies
+    rule = policies.tie_rule
     if rule.averages or policies.unjudged == "bounds":
         given = option(ties=policies.ties) if rule.averages else option(unjudged="bounds")
-        raise InvalidOption(
-            given, " is computed from all orders or labels, which are no windows; evaluate a frame"
-        )
-    if "rank" in setup.given:  # single precision holds ranks, too
+        says = " is computed from all orders or labels, which are no windows; evaluate a frame"
+        raise InvalidOption(given, says)
+    has_ranks = "rank" in setup.given
+    if has_ranks:
+        # Single precision holds ranks, too.
         setup = setup.changed(scores="as_given")
     if not rule.by_row(documents=setup.roles.doc_name is not None):
         return setup
-    if "rank" in setup.given:
+    if has_ranks:
         return setup.changed(ties="error")
     no_order = "rows of a table in SQL have no order, by which ties would stand ("
     if setup.roles.doc_name is None:
-        raise InvalidOption(
-            no_order,
-            option(doc=None, ties=policies.ties),
-            "); name the column of documents: ",
-            option(doc="doc_id"),
-        )
-    advice = option(ties="doc_desc"), " or, if the table has ranks, ", option(rank="rank")
-    raise InvalidOption(no_order, option(ties=policies.ties), "); say ", *advice)
+        wrong = option(doc=None, ties=policies.ties)
+        right = option(doc="doc_id")
+        raise InvalidOption(no_order, wrong, "); name the column of documents: ", right)
+    wrong = option(ties=policies.ties)
+    right = option(ties="doc_desc")
+    raise InvalidOption(
+        no_order, wrong, "); say ", right, " or, if the table has ranks, ", option(rank="rank")
+    )

@@ -1,18 +1,18 @@
-"""The dialects of SQL, a row each: what differs between them beyond the spelling that sqlglot
-knows.
-"""
+"""The dialects of SQL, a row each: what differs beyond the spelling that sqlglot knows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from sqlglot import exp
 
+from .trees import Tree, as_double, is_null, there
 from .words import Dialect
 
-Tree: TypeAlias = exp.Expr
+
+def _same(x: Tree) -> Tree:
+    return x
 
 
 def _called(name: str) -> Callable[[Tree], Tree]:
@@ -20,32 +20,30 @@ def _called(name: str) -> Callable[[Tree], Tree]:
 
 
 def _collated(name: str, *, quoted: bool = False) -> Callable[[Tree], Tree]:
-    return lambda x: exp.Collate(this=x, expression=exp.to_identifier(name, quoted=quoted))
+    collation = exp.to_identifier(name, quoted=quoted)
+    return lambda x: exp.Collate(this=x, expression=collation.copy())
 
 
 def _of_bytes(x: Tree) -> Tree:
-    """A text of any character set, as its bytes in UTF-8; collations of texts take no heed of
-    blanks at the end.
+    """A text of any character set, as its bytes in UTF-8.
+
+    Collations of texts take no heed of blanks at the end.
     """
-    as_text = exp.cast(x, exp.DataType.build("CHAR CHARACTER SET utf8mb4", dialect="mysql"))
-    return exp.cast(as_text, exp.DataType.build("BINARY", dialect="mysql"))
+    binary = exp.DataType.build("BINARY", dialect="mysql")
+    return exp.cast(_of_utf8(x), binary)
 
 
 def _of_utf8(x: Tree) -> Tree:
-    return exp.cast(x, exp.DataType.build("CHAR CHARACTER SET utf8mb4", dialect="mysql"))
-
-
-def _as_number(x: Tree) -> Tree:
-    """A text that is no number, as one: the error quotes it."""
-    return exp.cast(x, "double")
+    text = exp.DataType.build("CHAR CHARACTER SET utf8mb4", dialect="mysql")
+    return exp.cast(x, text)
 
 
 def _thrown(message: Tree) -> Tree:
     """ClickHouse takes a constant message alone: one call for each branch of the choice."""
-    calls = [
-        exp.Anonymous(this="throwIf", expressions=[x.this, x.args["true"]])
-        for x in message.args["ifs"]
-    ]
+    calls = []
+    for branch in message.args["ifs"]:
+        arguments = [branch.this, branch.args["true"]]
+        calls.append(exp.Anonymous(this="throwIf", expressions=arguments))
     return exp.Greatest(this=calls[0], expressions=calls[1:])
 
 
@@ -61,13 +59,18 @@ def _of_no_number(x: Tree) -> Tree:
 
 def _of_null(x: Tree) -> Tree:
     """A text of which a cast makes null."""
-    lost = exp.cast(x.copy(), "double").is_(exp.null())
-    return exp.and_(exp.Is(this=x.copy(), expression=exp.Not(this=exp.null())), lost)
+    is_lost = is_null(as_double(x.copy()))
+    return exp.and_(there(x), is_lost)
 
 
 def _is_text_nan(x: Tree) -> Tree:
     """NaN is equal to itself in these dialects."""
-    return exp.EQ(this=x, expression=exp.cast(exp.Literal.string("NaN"), "double"))
+    nan = as_double(exp.Literal.string("NaN"))
+    return exp.EQ(this=x, expression=nan)
+
+
+def _is_nan(x: Tree) -> Tree:
+    return exp.Is(this=x, expression=exp.Var(this="NAN"))
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,11 @@ class Warehouse:
     Attributes
     ----------
     bytewise
-        Has an id of text compared by its bytes; None where it is.
+        Has an id of text compared by its bytes; the id itself where it is.
     shown
-        Turns such an id into text again; None where it is.
+        Turns such an id into text again; the id itself where it is text.
     fails
-        An expression that fails with a text; None where a query cannot fail.
+        An expression that fails with a text, as its cast to a number, whose error quotes it; None where a query cannot fail.
     nan
         Whether a number is NaN; None where a number cannot be NaN.
     float32
@@ -105,8 +108,8 @@ class Warehouse:
         Whether names without quotes are in upper case, which names in quotes have to follow.
     """
 
-    bytewise: Callable[[Tree], Tree] | None = None
-    shown: Callable[[Tree], Tree] | None = None
+    bytewise: Callable[[Tree], Tree] = _same
+    shown: Callable[[Tree], Tree] = _same
     fails: Callable[[Tree], Tree] | None = None
     nan: Callable[[Tree], Tree] | None = None
     float32: str | None = None
@@ -127,15 +130,15 @@ WAREHOUSES: dict[Dialect, Warehouse] = {
     "mysql": Warehouse(
         bytewise=_of_bytes, shown=_of_utf8, float32="float", no_number=_of_no_number, longest=64, one_window=True),
     "oracle": Warehouse(
-        bytewise=_collated("BINARY"), fails=_as_number, nan=lambda x: exp.Is(this=x, expression=exp.Var(this="NAN")),
+        bytewise=_collated("BINARY"), fails=as_double, nan=_is_nan,
         text="varchar2(4000)", upper=True),
     "postgres": Warehouse(
-        bytewise=_collated("C", quoted=True), fails=_as_number, nan=_is_text_nan, float32="float", underflows=True, longest=63),
-    "redshift": Warehouse(fails=_as_number, nan=_is_text_nan, float32="float", underflows=True),
-    "snowflake": Warehouse(fails=_as_number, nan=_is_text_nan, upper=True),
+        bytewise=_collated("C", quoted=True), fails=as_double, nan=_is_text_nan, float32="float", underflows=True, longest=63),
+    "redshift": Warehouse(fails=as_double, nan=_is_text_nan, float32="float", underflows=True),
+    "snowflake": Warehouse(fails=as_double, nan=_is_text_nan, upper=True),
     "spark": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float", no_number=_of_null),
     "sqlite": Warehouse(bytewise=_collated("BINARY"), no_number=_of_text, qualified=True),
     "trino": Warehouse(fails=_called("FAIL"), nan=_called("IS_NAN"), float32="float"),
-    "tsql": Warehouse(bytewise=_collated("Latin1_General_100_BIN2"), fails=_as_number, text="nvarchar(4000)"),
+    "tsql": Warehouse(bytewise=_collated("Latin1_General_100_BIN2"), fails=as_double, text="nvarchar(4000)"),
 }  # fmt: skip
 """The dialects by their names in sqlglot."""

@@ -1,6 +1,4 @@
-"""The words of formulas as windows over the rows of a query: the columns and sums of a statement in
-SQL.
-"""
+"""The words of formulas as windows over the rows of a query, for columns and sums in SQL."""
 
 from __future__ import annotations
 
@@ -38,9 +36,7 @@ class NoSql(RankframeError):
 
 
 class WindowRows(SortedRows):
-    """The rows of all queries, each word a window `over` the query, in the order of the
-    position.
-    """
+    """The rows of all queries, each word a window `over` the query, in the order of positions."""
 
     def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
         raise NoSql("it reads a second table")

@@ -1,3 +1,1 @@
-"""Statistics beyond means, intervals and paired tests, for which `rankframe.stats` is: arrays in,
-arrays out.
-"""
+"""Statistics of arrays beyond means, intervals and paired tests, which `rankframe.stats` has."""

@@ -1,6 +1,4 @@
-"""The Bayesian signed-rank test: how probable it is that differences are positive, practically
-none, or negative.
-"""
+"""The Bayesian signed-rank test: the chances of positive, practically no and negative differences."""
 
 from __future__ import annotations
 
@@ -22,44 +20,48 @@ PRIOR = 0.5
 
 
 def shares(differences: Floats, rope: float, weights: Floats) -> Floats:
-    """The shares of pairs of queries whose mean difference is below -rope, between both, and above
-    rope: a row per weighting.
+    """The shares of pairs of queries whose mean difference is below -rope, between, and above rope.
 
-    `differences` begin with the prior, 0; a query makes a pair with itself, too. A mean on the
-    border counts half on either side.
+    There is a row per weighting. `differences` begin with the prior, 0; a query makes a pair with
+    itself, too. A mean on the border counts half on either side.
     """
     order = np.argsort(differences, kind="stable")
-    d, w = differences[order], weights[:, order]
-    up_to = np.concatenate([np.zeros((len(w), 1)), w.cumsum(axis=1)], axis=1)
+    d = differences[order]
+    w = weights[:, order]
+    start = np.zeros((len(w), 1))
+    up_to = np.concatenate([start, w.cumsum(axis=1)], axis=1)
 
     def below(border: float) -> Floats:
+        """The weight of the pairs whose sum is below a border."""
         noise = NOISE * max(abs(border), np.abs(d).max())
-        ends = (
-            np.searchsorted(d, border - d - noise, "left"),
-            np.searchsorted(d, border - d + noise, "right"),
-        )
-        less, more = ((w * up_to[:, at]).sum(axis=1) for at in ends)
-        return np.asarray(less + more) / 2
+        partner = border - d
+        n_less = np.searchsorted(d, partner - noise, "left")
+        n_at_most = np.searchsorted(d, partner + noise, "right")
+        less = (w * up_to[:, n_less]).sum(axis=1)
+        at_most = (w * up_to[:, n_at_most]).sum(axis=1)
+        return np.asarray(less + at_most) / 2
 
     total = up_to[:, -1] ** 2
-    left, right = below(-2 * rope), total - below(2 * rope)
-    return np.stack([left, total - left - right, right], axis=1)
+    left = below(-2 * rope)
+    right = total - below(2 * rope)
+    middle = total - left - right
+    return np.stack([left, middle, right], axis=1)
 
 
 def _dirichlet(stream: np.random.PCG64, rows: int, n: int) -> Floats:
     """Weights of the prior and of n queries, which add up to 1."""
-    drawn = exponentials(stream, rows, n + 2)
-    drawn[:, 1] *= (
-        np.cos(np.pi / 2 * np.exp(-drawn[:, 0])) ** 2
-    )  # half of a squared normal deviate: Gamma(1/2)
-    return np.asarray(drawn[:, 1:] / drawn[:, 1:].sum(axis=1, keepdims=True))
+    gamma = exponentials(stream, rows, n + 2)
+    # Half of a squared normal deviate has the distribution Gamma(1/2).
+    uniform = np.exp(-gamma[:, 0])
+    gamma[:, 1] *= np.cos(np.pi / 2 * uniform) ** 2
+    weights = gamma[:, 1:]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def signed_rank(
     differences: Floats, rope: float, resamples: int, seed: int, step: Step | None = None
 ) -> Floats:
-    """The probabilities that the differences of a run are below -rope, within, and above rope: of
-    each, the share of weightings.
+    """The probabilities that a run's differences are below -rope, within, and above rope.
 
     Queries get random weights (Dirichlet's distribution), with a prior difference of 0 that weighs
     half a query. A weighting counts for the region that has most pairs of queries, as `shares`
@@ -70,15 +72,19 @@ def signed_rank(
     A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian Wilcoxon
     signed-rank test based on the Dirichlet process, ICML. The package baycomp.
     """
-    differences = differences[~np.isnan(differences)]
-    if not len(differences):
+    z = differences[~np.isnan(differences)]
+    n = len(z)
+    if n == 0:
         return np.full(3, np.nan)
-    with_prior, found = np.append(0.0, differences), np.zeros(3)
+    with_prior = np.append(0.0, z)
+    n_won = np.zeros(3)
     for stream, size, done in streams(resamples, seed):
-        for rows in parts(size, len(with_prior)):
-            of_pairs = shares(with_prior, rope, _dirichlet(stream, rows, len(differences)))
-            most = of_pairs >= of_pairs.max(axis=1, keepdims=True) - NOISE
-            found += (most / most.sum(axis=1, keepdims=True)).sum(axis=0)
+        for rows in parts(size, n + 1):
+            of_pairs = shares(with_prior, rope, _dirichlet(stream, rows, n))
+            largest = of_pairs.max(axis=1, keepdims=True)
+            is_largest = of_pairs >= largest - NOISE
+            won = is_largest / is_largest.sum(axis=1, keepdims=True)
+            n_won += won.sum(axis=0)
         if step is not None:
             step(done, resamples)
-    return found / resamples
+    return n_won / resamples

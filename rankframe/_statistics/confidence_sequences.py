@@ -1,7 +1,6 @@
-"""Confidence sequences for the means of bounded values: intervals that hold at all looks at once,
-and p-values to match.
+"""Confidence sequences for the means of bounded values: intervals that hold at all looks at once.
 
-A column of values, in the order in which they came, is a bet against each possible mean, with
+They have p-values to match. A column of values, in the order in which they came, is a bet against each possible mean, with
 stakes that depend on earlier values only. If the mean is m, the capital of the bet against m is a
 martingale that starts at 1, so that it ever reaches 1 / a with a probability of at most a (Ville,
 1939). The interval has the means whose bet never did. This needs values whose mean, given the
@@ -20,12 +19,14 @@ from ..errors import InvalidOption
 Method: TypeAlias = Literal["betting", "empirical_bernstein"]
 
 STAKES: dict[Method, float] = {"betting": 0.75, "empirical_bernstein": 0.5}
-"""The largest stake, as a share of the stake that a single value could lose all by; Waudby-Smith
-and Ramdas name both."""
+"""The largest stake, as a share of the stake that a single value could lose all by.
+
+Waudby-Smith and Ramdas name both."""
 
 MANY = 10_000
-"""From so many planned values on, empirical Bernstein gives the shorter interval, for a standard
-deviation of 0.1 of the range."""
+"""From so many planned values on, empirical Bernstein gives the shorter interval.
+
+That holds for a standard deviation of 0.1 of the range."""
 
 NOISE = 1e-9
 """By how much of its range a value may be beyond the bounds by rounding."""
@@ -38,16 +39,18 @@ HALVINGS = 45
 
 
 def method_for(planned: int) -> Method:
-    """The method whose intervals are shorter at the planned number of values; it has to be chosen
-    before any value is seen.
+    """The method whose intervals are shorter at the planned number of values.
+
+    It has to be chosen before any value is seen.
     """
     return "betting" if planned < MANY else "empirical_bernstein"
 
 
 @dataclass(frozen=True)
 class Bets:
-    """Bets that each column's mean is larger than it is, from values between 0 and 1, rows in the
-    order in which they came.
+    """Bets that each column's mean is larger than it is.
+
+    The values lie between 0 and 1, with rows in the order in which they came.
 
     Attributes
     ----------
@@ -67,39 +70,32 @@ class Bets:
     method: Method
 
     @classmethod
-    def of(cls, values: Floats, ci: float, method: Method) -> Bets:
-        """The predictable plug-in stakes, with one imagined value of mean 1/2 and variance 1/4
-        first.
-        """
+    def on_values(cls, values: Floats, ci: float, method: Method) -> Bets:
+        """The predictable plug-in stakes, with one imagined value of mean 1/2 and variance 1/4."""
         there: Booleans = ~np.isnan(values)
-        x, n = np.where(there, values, 0.0), there.cumsum(axis=0)
-        mean = (0.5 + x.cumsum(axis=0)) / (n + 1)
-        variance = (0.25 + np.where(there, (x - mean) ** 2, 0.0).cumsum(axis=0)) / (n + 1)
-        before, spread = (
-            np.vstack([np.full((1, x.shape[1]), first), of[:-1]])
-            for first, of in ((0.5, mean), (0.25, variance))
-        )
-        n = np.maximum(n, 1)
-        stakes = np.where(
-            there, np.sqrt(2 * np.log(2 / (1 - ci)) / (spread * n * np.log1p(n))), 0.0
-        )
-        return cls(x, stakes, before, method)
+        x = np.where(there, values, 0.0)
+        t = there.cumsum(axis=0)
+        mu = (0.5 + x.cumsum(axis=0)) / (t + 1)
+        squares = np.where(there, (x - mu) ** 2, 0.0)
+        sigma2 = (0.25 + squares.cumsum(axis=0)) / (t + 1)
+        mu_before = _shifted(mu, 0.5)
+        sigma2_before = _shifted(sigma2, 0.25)
+        t = np.maximum(t, 1)
+        stakes = np.sqrt(2 * np.log(2 / (1 - ci)) / (sigma2_before * t * np.log1p(t)))
+        return cls(x, np.where(there, stakes, 0.0), mu_before, method)
 
     def capital(self, mean: Floats) -> Floats:
         """The logarithm of the capital after each value, from bets against each column's `mean`."""
-        most = STAKES[self.method]
+        c = STAKES[self.method]
+        away = self.values - mean
         if self.method == "betting":
-            gains = np.log1p(
-                np.minimum(self.stakes, most / np.maximum(mean, TINY)) * (self.values - mean)
-            )
+            stakes = np.minimum(self.stakes, c / np.maximum(mean, TINY))
+            gains = np.log1p(stakes * away)
         else:
-            stakes = np.minimum(self.stakes, most)
-            gains = (
-                stakes * (self.values - mean)
-                + (np.log1p(-stakes) + stakes) * (self.values - self.before) ** 2
-            )
-        found: Floats = gains.cumsum(axis=0)
-        return found
+            stakes = np.minimum(self.stakes, c)
+            psi = np.log1p(-stakes) + stakes
+            gains = stakes * away + psi * (self.values - self.before) ** 2
+        return np.asarray(gains.cumsum(axis=0))
 
     def first(self, n: int) -> Bets:
         """The bets on the first n values."""
@@ -107,19 +103,33 @@ class Bets:
 
     def most(self, mean: Floats) -> Floats:
         """The logarithm of the largest capital that there ever was."""
-        found: Floats = self.capital(mean).max(axis=0, initial=0.0)
-        return found
+        return np.asarray(self.capital(mean).max(axis=0, initial=0.0))
 
     def lower(self, ci: float) -> Floats:
-        """The largest mean of each column against which a bet won; 0 if none did. A larger mean
-        makes each bet win less.
+        """The largest mean of each column against which a bet won; 0 if none did.
+
+        A larger mean makes each bet win less.
         """
-        low, high = np.zeros(self.values.shape[1]), np.ones(self.values.shape[1])
+        columns = self.values.shape[1]
+        low = np.zeros(columns)
+        high = np.ones(columns)
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            won = self.most(middle) >= np.log(2 / (1 - ci))
-            low, high = np.where(won, middle, low), np.where(won, high, middle)
+            has_won = self.most(middle) >= _threshold(ci)
+            low = np.where(has_won, middle, low)
+            high = np.where(has_won, high, middle)
         return low
+
+
+def _shifted(estimates: Floats, first: float) -> Floats:
+    """The estimate before each value: `first`, then that after the value before."""
+    start = np.full((1, estimates.shape[1]), first)
+    return np.vstack([start, estimates[:-1]])
+
+
+def _threshold(ci: float) -> float:
+    """The logarithm of the capital at which a bet wins: half of alpha is for either end."""
+    return float(np.log(2 / (1 - ci)))
 
 
 def confidence_sequence(
@@ -129,8 +139,9 @@ def confidence_sequence(
     method: Method = "betting",
     looks: Sequence[int] | None = None,
 ) -> tuple[Floats, Floats, Floats]:
-    """The confidence sequence of each column's mean: intervals that all hold, with probability
-    `ci`, at every row at once.
+    """The confidence sequence of each column's mean.
+
+    Its intervals all hold, with probability `ci`, at every row at once.
 
     Parameters
     ----------
@@ -174,35 +185,37 @@ def confidence_sequence(
     >>> high.round(2).tolist(), p.tolist()
     ([[0.37], [0.11]], [[1.0], [1.0]])
     """
-    least, span = limits[0], limits[1] - limits[0]
+    least, greatest = limits
+    span = greatest - least
     x = (values - least) / span
     if ((x < -NOISE) | (x > 1 + NOISE)).any():
         raise InvalidOption(
             "a value is beyond the bounds of its metric, and no confidence sequence holds; "
             "correct the bounds"
         )
-    x, found = np.clip(x, 0, 1), []
-    for side, against in ((x, -least / span), (1 - x, 1 + least / span)):
-        bets = Bets.of(side, ci, method)
-        of_looks = [bets.first(n) for n in ([len(x)] if looks is None else looks)]
-        found.append(
-            [[some.lower(ci) for some in of_looks], [some.most(against) for some in of_looks]]
-        )
-    (low, win), (high, lose) = np.array(found).reshape(2, 2, -1, x.shape[1])
-    p = np.where(
-        np.isnan(values).all(axis=0), np.nan, np.minimum(1.0, 2 * np.exp(-np.maximum(win, lose)))
-    )
-    return least + span * low, least + span * (1 - high), p
+    x = np.clip(x, 0, 1)
+    at = [len(x)] if looks is None else looks
+    above = Bets.on_values(x, ci, method)
+    below = Bets.on_values(1 - x, ci, method)
+    low = np.array([above.first(n).lower(ci) for n in at])
+    high = 1 - np.array([below.first(n).lower(ci) for n in at])
+    win = np.array([above.first(n).most(-least / span) for n in at])
+    loss = np.array([below.first(n).most(1 + least / span) for n in at])
+    p = np.minimum(1.0, 2 * np.exp(-np.maximum(win, loss)))
+    p = np.where(np.isnan(values).all(axis=0), np.nan, p)
+    return least + span * low, least + span * high, p
 
 
 def values_needed(loss: float, ci: float, method: Method) -> int:
-    """After how many values in the middle of their range the interval reaches at most `loss` ranges
-    below it; 2**20 for more.
+    """After how many values in the middle of their range the interval's reach is at most `loss`.
+
+    A loss of 1 is the whole range. 2**20 stands for more values.
     """
+    mean = np.array([0.5 - loss])
     for n in (2**10, 2**15, 2**20):
-        won = Bets.of(np.full((n, 1), 0.5), ci, method).capital(np.array([0.5 - loss])) >= np.log(
-            2 / (1 - ci)
-        )
-        if won.any():
-            return int(won.argmax()) + 1
+        values = np.full((n, 1), 0.5)
+        bets = Bets.on_values(values, ci, method)
+        has_won = bets.capital(mean) >= _threshold(ci)
+        if has_won.any():
+            return int(has_won.argmax()) + 1
     return n

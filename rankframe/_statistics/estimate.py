@@ -1,6 +1,4 @@
-"""What an estimator is: a row with its words, its needs, its options, and one function from a
-sample to an estimate.
-"""
+"""What an estimator is: a row with its words, its needs, and a function from sample to estimate."""
 
 from __future__ import annotations
 
@@ -16,14 +14,14 @@ from .._support.floats import Floats, np
 from .._support.statistical_options import FEW
 from ..errors import InvalidOption, Text, option
 from .sample import Sample
-from .weighted_means import means
 
 Need: TypeAlias = Literal[
     "limits", "bounds", "plain means", "confidence", "directions", "order", "ids", "runs", "known"
 ]
-"""What an estimator needs of a sample: limits of the values, which metrics may declare, or bounds
-that all metrics declare; plain means of the values; an interval; and the facts of `Sample` of these
-names."""
+"""What an estimator needs of a sample.
+
+Limits of the values, which metrics may declare, or bounds that all metrics declare; plain means of
+the values; an interval; and the facts of `Sample` of these names."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def enough_for_most(share: float, ci: float) -> int:
 
 def weighted(sample: Sample) -> Floats:
     """The weighted mean of each column."""
-    return means(sample.values, sample.weights)
+    return sample.mean
 
 
 @dataclass(frozen=True)
@@ -129,20 +127,22 @@ class Estimator:
 
     def own(self, function: Callable[..., object], options: Mapping[str, object]) -> dict[str, Any]:
         """The options that one of the estimator's functions takes."""
-        return {name: options[name] for name in _options_of(function) if name in options}
+        names = _options_of(function)
+        return {name: options[name] for name in names if name in options}
 
     def __call__(self, sample: Sample, ci: float | None, **options: object) -> Estimate:
         """The estimate, with those of some options that the estimator takes."""
-        return self.at(sample, math.nan if ci is None else round(1 - ci, 12), **options)
+        alpha = math.nan if ci is None else round(1 - ci, 12)
+        return self.at(sample, alpha, **options)
 
     def at(self, sample: Sample, alpha: float, **options: object) -> Estimate:
         """The estimate with intervals of the confidence 1 - alpha; without them if alpha is NaN."""
-        estimate = self.function(sample, alpha, **self.own(self.function, options))
-        kinds = estimate.kinds or [self.name] * sample.columns
-        there = ~np.isnan(estimate.low)
-        return replace(
-            estimate, kinds=[kind if has else None for kind, has in zip(kinds, there, strict=True)]
-        )
+        taken = self.own(self.function, options)
+        estimate = self.function(sample, alpha, **taken)
+        kinds = [*(estimate.kinds or [self.name] * sample.columns)]
+        for i in np.flatnonzero(np.isnan(estimate.low)):
+            kinds[i] = None
+        return replace(estimate, kinds=kinds)
 
     def refuse_others(
         self,
@@ -175,4 +175,5 @@ class Estimator:
 
 def _options_of(function: Callable[..., object]) -> list[str]:
     """The names of a function's options."""
-    return [name for name, x in signature(function).parameters.items() if x.kind is x.KEYWORD_ONLY]
+    parameters = signature(function).parameters
+    return [name for name, x in parameters.items() if x.kind is x.KEYWORD_ONLY]

@@ -1,5 +1,4 @@
-"""Estimators: one function from a sample to the mean of each column, its interval and its p-value,
-of one making.
+"""Estimators: one function from a sample to each column's mean, its interval and its p-value.
 
 p is the smallest level at which the test rejects a mean of 0, and the interval has the means that
 it does not reject: p < alpha exactly where the interval at the confidence 1 - alpha leaves out 0.
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import NormalDist
 
@@ -34,17 +33,7 @@ from .random_weights import LEAST_UNITS, RandomMeans
 from .sample import Sample, given
 from .student import quantiles, upper_tail
 from .tukey import honest_differences
-from .weighted_means import (
-    NOISE,
-    acceleration,
-    by_column,
-    effective_number,
-    ends,
-    errors,
-    means,
-    over,
-    weighed,
-)
+from .weighted_means import NOISE, acceleration, by_column, ends, only_where, over, weighed
 
 ENUMERATED = 16
 """The most values other than 0 for which all sign flips are enumerated: 65,536 sums."""
@@ -56,8 +45,9 @@ TUNED_AND_MEAN = 2
 """The judged units that a mean and a tuned weight take; more tell how sure they are."""
 
 ENOUGH = 6
-"""The fewest units that differ from the commonest difference for sign flips: of five, p is 2 / 2^5
-or more."""
+"""The fewest units that differ from the commonest difference, for sign flips.
+
+Of five, p is 2 / 2^5 or more."""
 
 
 def automatic(sample: Sample) -> list[str]:
@@ -69,9 +59,9 @@ def automatic(sample: Sample) -> list[str]:
     """
     names = []
     differing = sample.number_differing()
-    single = effective_number(weighed(sample.values, sample.weights)[1]) <= 1
-    for number, declared, alone in zip(differing, sample.limits.declared, single, strict=True):
-        if number >= ENOUGH * (1 - NOISE) or alone:
+    is_single = sample.number <= 1
+    for number, declared, single in zip(differing, sample.limits.declared, is_single, strict=True):
+        if single or number >= ENOUGH * (1 - NOISE):
             names.append("permutation")
         elif declared:
             names.append("bounded")
@@ -90,12 +80,15 @@ def auto(
 ) -> Estimate:
     """Each column by its `automatic` estimator."""
     kinds = automatic(sample)
-    value, low, high, p, exact = np.full((5, sample.columns), np.nan)
+    figures = np.full((5, sample.columns), np.nan)
     for kind in dict.fromkeys(kinds):
         at = np.array([x == kind for x in kinds])
-        found = ESTIMATORS[kind].at(sample.at(at), alpha, resamples=resamples, seed=seed, step=step)
-        value[at], low[at], high[at], p[at] = found.value, found.low, found.high, found.p
-        exact[at] = found.more.get("exact", 0.0)
+        estimate = ESTIMATORS[kind].at(
+            sample.at(at), alpha, resamples=resamples, seed=seed, step=step
+        )
+        figures[:4, at] = estimate.value, estimate.low, estimate.high, estimate.p
+        figures[4, at] = estimate.more.get("exact", 0.0)
+    value, low, high, p, exact = figures
     return Estimate(value, low, high, p, {"exact": exact}, kinds)
 
 
@@ -124,23 +117,29 @@ def permutation(
     Pauly (2014), Bootstrapping and permuting paired t-test type statistics, Statistics and
     Computing 24.
     """
-    worth, weights = weighed(sample.values, sample.weights)
-    value = means(sample.values, sample.weights)
-    differing = np.count_nonzero(worth, axis=0)
-    exact, many = differing <= ENUMERATED, differing > MANY
-    low, high, p = np.full((3, sample.columns), np.nan)
+    worth, weights = sample.weighed
+    n_differing = np.count_nonzero(worth, axis=0)
+    exact = n_differing <= ENUMERATED
+    many = n_differing > MANY
+    figures = np.full((3, sample.columns), np.nan)
     if many.any():
-        low[many], high[many], p[many] = _normal(sample.at(many), alpha)
+        figures[:, many] = _normal(sample.at(many), alpha)
     flips = _Flips(worth, weights, ends(sample.values, sample.weights))
     for i, subsets in flips.of_columns(exact, ~exact & ~many, resamples, seed, step):
-        low[i], high[i], p[i] = subsets.inverted(alpha)
-    number, limits = effective_number(weights), sample.limits
-    unbounded = np.where(limits.declared & (number > 1), 0.0, np.nan)
-    low = np.where(np.isinf(low), limits.least + unbounded, low)
-    high = np.where(np.isinf(high), limits.greatest + unbounded, high)
-    low, high = (np.where(number > 1, end, np.nan) for end in (low, high))
-    p = np.where(number > 0, p, np.nan)
-    return Estimate(value, low, high, p, {"exact": exact.astype(np.float64)})
+        figures[:, i] = subsets.inverted(alpha)
+    low, high, p = figures
+    number = sample.number
+    limits = sample.limits
+    # A test that can reject no mean has the limits as its interval, if they are declared.
+    is_limited = limits.declared & (number > 1)
+    least = only_where(is_limited, limits.least)
+    greatest = only_where(is_limited, limits.greatest)
+    low = np.where(np.isinf(low), least, low)
+    high = np.where(np.isinf(high), greatest, high)
+    low = only_where(number > 1, low)
+    high = only_where(number > 1, high)
+    p = only_where(number > 0, p)
+    return Estimate(sample.mean, low, high, p, {"exact": exact.astype(np.float64)})
 
 
 @dataclass(frozen=True)
@@ -158,96 +157,99 @@ class Subsets:
 
 @dataclass(frozen=True)
 class _Flips:
-    """Values times weights and weights of units, by columns, and the least and greatest value of
-    each column.
-    """
+    """Values times weights, weights, and the least and greatest value of each column."""
 
     worth: Floats
     weights: Floats
     within: tuple[Floats, Floats]
 
     def of_columns(
-        self, exact: Booleans, drawn: Booleans, resamples: int, seed: int, step: Step | None
+        self, exact: Booleans, at_random: Booleans, resamples: int, seed: int, step: Step | None
     ) -> list[tuple[int, Subsets]]:
         """The subsets of each column: all of its values other than 0, or random ones."""
         n = len(self.worth)
-        units = np.count_nonzero(self.weights, axis=0)
+        n_units = np.count_nonzero(self.weights, axis=0)
         resamples = affordable(resamples, n)
-        rest = np.where(
-            self.worth != 0, 0.0, self.weights
-        )  # the weights of units without a difference
-        some_rest = exact & (units > ENUMERATED)
-        columns = np.hstack([self.worth[:, drawn], self.weights[:, drawn], rest[:, some_rest]])
+        # The weights of units without a difference.
+        rest = np.where(self.worth != 0, 0.0, self.weights)
+        has_rest = exact & (n_units > ENUMERATED)
+        columns = np.hstack(
+            [self.worth[:, at_random], self.weights[:, at_random], rest[:, has_rest]]
+        )
         sums = np.empty((resamples, 0))
         if columns.shape[1]:
             sums = flipped(columns, resamples, seed, step)
-        k = int(drawn.sum())
-        of_drawn = [
-            self._of_drawn(i, sums[:, j], sums[:, k + j])
-            for j, i in enumerate(np.flatnonzero(drawn).tolist())
-        ]
-        of_rest = dict(zip(np.flatnonzero(some_rest).tolist(), sums[:, 2 * k :].T, strict=True))
-        of_all = [self._of_all(i, of_rest.get(i)) for i in np.flatnonzero(exact).tolist()]
-        numbers = [*np.flatnonzero(drawn).tolist(), *np.flatnonzero(exact).tolist()]
-        return list(zip(numbers, of_drawn + of_all, strict=True))
+        k = int(at_random.sum())
+        subsets = []
+        for j, i in enumerate(np.flatnonzero(at_random).tolist()):
+            of_column = self._of_random(i, sums[:, j], sums[:, k + j])
+            subsets.append((i, of_column))
+        numbers = np.flatnonzero(has_rest).tolist()
+        rest_of = dict(zip(numbers, sums[:, 2 * k :].T, strict=True))
+        for i in np.flatnonzero(exact).tolist():
+            of_column = self._of_all(i, rest_of.get(i))
+            subsets.append((i, of_column))
+        return subsets
 
-    def _of_drawn(self, i: int, sums: Floats, weights: Floats) -> Subsets:
-        """Those of random sets, each with the set of the other units; and of all units, and of
-        none.
-        """
-        total, weight = self.worth[:, i].sum(), self.weights[:, i].sum()
+    def _of_random(self, i: int, sums: Floats, weights: Floats) -> Subsets:
+        """Those of random sets, each with the set of the other units; of all units, and of none."""
+        total = self.worth[:, i].sum()
+        weight = self.weights[:, i].sum()
         both = np.concatenate([sums, total - sums, [total]])
-        return self._of_sums(i, both, np.concatenate([weights, weight - weights, [weight]]), 1)
+        both_weights = np.concatenate([weights, weight - weights, [weight]])
+        return self._of_sums(i, both, both_weights)
 
     def _of_all(self, i: int, rest: Floats | None) -> Subsets:
-        """Those of all sets of units; or of all sets of units with a difference, with random ones
-        of the `rest`.
-        """
-        there = (self.weights[:, i] > 0) if rest is None else self.worth[:, i] != 0
-        sums, weights = _all_sums(self.worth[there, i]), _all_sums(self.weights[there, i])
+        """Those of all sets of units; or of units with a difference, and random ones of the rest."""
+        w = self.weights[:, i]
+        worth = self.worth[:, i]
+        there = w > 0 if rest is None else worth != 0
+        sums = _all_sums(worth[there])
+        weights = _all_sums(w[there])
         if rest is not None:
             times = -(-len(rest) // len(sums))
-            sums, weights = np.tile(sums, times), np.tile(weights, times)
+            sums = np.tile(sums, times)
+            weights = np.tile(weights, times)
             weights = weights + np.resize(rest, len(weights))
-        return self._of_sums(i, sums[1:], weights[1:], 1)
+        return self._of_sums(i, sums[1:], weights[1:])
 
-    def _of_sums(self, i: int, sums: Floats, weights: Floats, empty: int) -> Subsets:
-        """The means of sets, 0 where the sum is a rounding error; those without weight count as
-        empty.
+    def _of_sums(self, i: int, sums: Floats, weights: Floats) -> Subsets:
+        """The means of sets, 0 where the sum is a rounding error.
+
+        The empty set, and those without weight, count as empty.
         """
-        least, greatest = (end[i] for end in self.within)
+        least, greatest = self.within
         there = weights > NOISE * self.weights[:, i].sum()
-        sums, weights, without = (
-            sums[there],
-            weights[there],
-            len(there) - int(np.count_nonzero(there)),
-        )
-        none = np.abs(sums) <= NOISE * np.abs(self.worth[:, i]).sum()
-        found = np.where(none, 0.0, np.clip(sums / weights, least, greatest))
-        return Subsets(found, empty + without, len(there) + empty)
+        sums = sums[there]
+        noise = NOISE * np.abs(self.worth[:, i]).sum()
+        means_of_sets = np.clip(sums / weights[there], least[i], greatest[i])
+        means_of_sets = np.where(np.abs(sums) <= noise, 0.0, means_of_sets)
+        total = len(there) + 1
+        return Subsets(means_of_sets, total - len(sums), total)
 
 
 def flipped(columns: Floats, resamples: int, seed: int, step: Step | None) -> Floats:
-    """The sums of the columns over random sets of the units, each of which is in a set with
-    probability 1/2: a row per set.
+    """The sums of the columns over random sets of the units: a row per set.
+
+    Each unit is in a set with probability 1/2.
     """
     n = len(columns)
-    place = {
-        column.tobytes(): i for i, column in enumerate(columns.T)
-    }  # weights are often the same for all
-    distinct = columns[:, [*place.values()]]
-    at = {name: i for i, name in enumerate(place)}
+    names = [column.tobytes() for column in columns.T]
+    # Weights are often the same for all.
+    last = {name: i for i, name in enumerate(names)}
+    distinct = columns[:, [*last.values()]]
+    place = {name: i for i, name in enumerate(last)}
 
     def of_block(stream: np.random.PCG64, size: int) -> Floats:
         sums = []
         for rows in parts(size, n):
             octets = words(stream, rows, -(-n // 8), "u1")
-            kept = np.unpackbits(octets, axis=1, count=n, bitorder="little").astype(np.float64)
-            sums.append(product(kept, distinct))
+            in_set = np.unpackbits(octets, axis=1, count=n, bitorder="little")
+            sums.append(product(in_set.astype(np.float64), distinct))
         return np.vstack(sums)
 
     sums = np.vstack(of_blocks(of_block, resamples, n, seed, step))
-    return sums[:, [at[column.tobytes()] for column in columns.T]]
+    return sums[:, [place[name] for name in names]]
 
 
 def _all_sums(x: Floats) -> Floats:
@@ -260,10 +262,14 @@ def _all_sums(x: Floats) -> Floats:
 
 def _normal(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
     """The interval and p of means of very many values, which are normal."""
-    value, error = means(sample.values, sample.weights), errors(sample.values, sample.weights)
     normal = NormalDist()
-    half = error * (math.nan if math.isnan(alpha) else normal.inv_cdf(1 - alpha / 2))
-    p = np.array([2 * normal.cdf(-abs(x)) for x in over(value, error)])
+    value = sample.mean
+    error = sample.error
+    half = sample.unknown
+    if not math.isnan(alpha):
+        half = error * normal.inv_cdf(1 - alpha / 2)
+    statistic = np.abs(over(value, error))
+    p = np.array([2 * normal.cdf(-x) for x in statistic])
     return value - half, value + half, p
 
 
@@ -290,90 +296,93 @@ def bounded(
     E. Learned-Miller, P. S. Thomas (2019), A new confidence interval for the mean of a bounded
     random variable, arXiv:1905.06208.
     """
-    value, number = (
-        means(sample.values, sample.weights),
-        effective_number(weighed(sample.values, sample.weights)[1]),
-    )
-    low, high, p = np.full((3, sample.columns), np.nan)
-    fit = (number > 1) & np.isfinite(value)
-    drawn = fit
-    if len(sample.values) > LEAST_UNITS and (sample.weights == sample.weights.flat[0]).all():
-        low, high, p = (np.where(fit, x, np.nan) for x in without_draws(sample, alpha))
-        drawn = fit & np.isnan(p)
-    if drawn.any():
+    figures = np.full((3, sample.columns), np.nan)
+    fit = sample.varies
+    needs_draws = fit
+    is_large = len(sample.values) > LEAST_UNITS
+    if is_large and (sample.weights == sample.weights.flat[0]).all():
+        figures = only_where(fit, without_draws(sample, alpha))
+        needs_draws = fit & np.isnan(figures[2])
+    low, high, p = figures
+    if needs_draws.any():
         resamples = affordable(resamples, len(sample.values) + 1)
-        below, above = with_one_more(sample.at(drawn), resamples, seed, step)
-        for i, under, upper in zip(np.flatnonzero(drawn), below.T, above.T, strict=True):
-            low[i], high[i], p[i] = inverted(under, upper, 1, len(below) + 1, alpha)
+        below, above = with_one_more(sample.at(needs_draws), resamples, seed, step)
+        total = resamples + 1
+        for i, under, upper in zip(np.flatnonzero(needs_draws), below.T, above.T, strict=True):
+            figures[:, i] = inverted(under, upper, 1, total, alpha)
         low = np.where(np.isinf(low), sample.limits.least, low)
         high = np.where(np.isinf(high), sample.limits.greatest, high)
-    return Estimate(value, low, high, np.where((number > 0) & ~fit, 1.0, p))
+    p = np.where((sample.number > 0) & ~fit, 1.0, p)
+    return Estimate(sample.mean, low, high, p)
 
 
 def enough_bounded(share: float, ci: float) -> int:
-    """After how many units without a change the bounded interval rules out the loss; an interval
-    takes two units.
+    """After how many units without a change the bounded interval rules out the loss.
 
-    A loss of the whole range on a share of all units changes none of n with probability (1 -
+    An interval takes two units. A loss of the whole range on a share of all units changes none of n with probability (1 -
     share)^n.
     """
     if share >= 1 or share < NOISE:
         return 2
-    return max(2, math.ceil(math.log((1 - ci) / 2) / math.log1p(-share)))
+    n = math.log((1 - ci) / 2) / math.log1p(-share)
+    return max(2, math.ceil(n))
 
 
 def without_draws(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
-    """The bounded interval and p of means of very many units of equal weight; NaN where their
-    skewness asks for draws.
+    """The bounded interval and p of means of very many units of equal weight.
+
+    NaN where their skewness asks for draws.
     """
-    below, above = (
-        RandomMeans.of(sample.values, x) for x in (sample.limits.least, sample.limits.greatest)
-    )
-    near = below.is_near_normal & above.is_near_normal
-    p = np.minimum(1.0, 2 * np.minimum(below.share_to_zero(), 1 - above.share_to_zero()))
-    low, high = np.full((2, sample.columns), np.nan)
-    if not math.isnan(alpha):
-        low, high = below.quantile(alpha / 2), above.quantile(1 - alpha / 2)
-    return np.where(near, low, np.nan), np.where(near, high, np.nan), np.where(near, p, np.nan)
+    below = RandomMeans.with_one_more(sample.values, sample.limits.least)
+    above = RandomMeans.with_one_more(sample.values, sample.limits.greatest)
+    is_near = below.is_near_normal & above.is_near_normal
+    one_sided = np.minimum(below.share_to_zero(), 1 - above.share_to_zero())
+    p = only_where(is_near, np.minimum(1.0, 2 * one_sided))
+    nothing = sample.unknown
+    if math.isnan(alpha):
+        return nothing, nothing, p
+    low = only_where(is_near, below.quantile(alpha / 2))
+    high = only_where(is_near, above.quantile(1 - alpha / 2))
+    return low, high, p
 
 
 def with_one_more(
     sample: Sample, resamples: int, seed: int, step: Step | None
 ) -> tuple[Floats, Floats]:
     """Randomly weighted means, with one more unit at the least and at the greatest value."""
-    limits = sample.limits.least, sample.limits.greatest
-    both = np.hstack([np.vstack([sample.values, limit]) for limit in limits])
+    at_least = np.vstack([sample.values, sample.limits.least])
+    at_greatest = np.vstack([sample.values, sample.limits.greatest])
+    both = np.hstack([at_least, at_greatest])
     weights = np.broadcast_to(by_column(sample.weights), sample.values.shape)
-    weights = np.tile(np.vstack([weights, weights.max(axis=0)]), 2)
-    sums = sums_of(both, weights)
-    drawn = resampled(lambda sums: over(*sums), sums, resamples, seed, step, exponentials)
-    drawn[np.abs(drawn) <= NOISE * np.abs(both).max(axis=0, initial=0.0, where=~np.isnan(both))] = (
-        0.0
-    )
-    below, above = np.split(drawn, 2, axis=1)
+    weights = np.vstack([weights, weights.max(axis=0)])
+    sums = sums_of(both, np.tile(weights, 2))
+    replicates = resampled(lambda sums: over(*sums), sums, resamples, seed, step, exponentials)
+    largest = np.abs(both).max(axis=0, initial=0.0, where=~np.isnan(both))
+    is_noise = np.abs(replicates) <= NOISE * largest
+    replicates[is_noise] = 0.0
+    below, above = np.split(replicates, 2, axis=1)
     return below, above
 
 
 def inverted(
     below: Floats, above: Floats, certain: int, total: int, alpha: float
 ) -> tuple[float, float, float]:
-    """The ends of the interval and p, from draws of the mean for either end, out of a `total` with
-    those that always count.
+    """The ends of the interval and p, from draws of the mean for either end.
 
-    The test of a mean delta rejects if fewer than alpha / 2 of all draws are at most delta, or at
-    least delta.
+    The draws are out of a `total` with those that always count. The test of a mean delta rejects if
+    fewer than alpha / 2 of all draws are at most delta, or at least delta.
     """
-    up, down = (certain + int(np.count_nonzero(x)) for x in (below <= 0, above >= 0))
-    p = min(1.0, 2 * min(up, down) / total)
+    n_up = certain + int(np.count_nonzero(below <= 0))
+    n_down = certain + int(np.count_nonzero(above >= 0))
+    p = min(1.0, 2 * min(n_up, n_down) / total)
     if math.isnan(alpha):
         return math.nan, math.nan, p
     nth = math.ceil(round(alpha * total / 2, 6)) - certain
     if nth < 1:
         return -math.inf, math.inf, p
-    low, high = (
-        np.partition(below, nth - 1)[nth - 1],
-        np.partition(above, len(above) - nth)[len(above) - nth],
-    )
+    from_last = len(above) - nth
+    low = np.partition(below, nth - 1)[nth - 1]
+    high = np.partition(above, from_last)[from_last]
     return float(low), float(high), p
 
 
@@ -405,8 +414,7 @@ def bca(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The quantiles of resampled means, corrected for bias and skewness, and the level at which
-    they meet 0.
+    """The quantiles of resampled means, corrected for bias and skewness, and their level at 0.
 
     References
     ----------
@@ -419,25 +427,25 @@ def _of_resamples(
     sample: Sample, alpha: float, resamples: int, seed: int, step: Step | None, corrected: bool
 ) -> Estimate:
     """The bootstrap's quantiles: as `corrected`, BCa's."""
-    value, number = (
-        means(sample.values, sample.weights),
-        effective_number(weighed(sample.values, sample.weights)[1]),
-    )
     low, high, p = np.full((3, sample.columns), np.nan)
-    fit = (number > 1) & np.isfinite(value)
+    fit = sample.varies
     if fit.any():
-        some = sample.at(fit)
+        of_fit = sample.at(fit)
         resamples = affordable(resamples, len(sample.values))
-        columns = sums_of(some.values, some.weights)
-        drawn = resampled(lambda sums: over(*sums), columns, resamples, seed, step)
-        skew = acceleration(some.values, some.weights)
-        within = np.transpose(ends(some.values, some.weights))
-        for i, column, a, of_column in zip(np.flatnonzero(fit), drawn.T, skew, within, strict=True):
-            quantiles = Quantiles.of(
-                column[~np.isnan(column)], value[i], a if corrected else None, of_column
-            )
-            low[i], high[i], p[i] = (*quantiles.interval(alpha), quantiles.p())
-    return Estimate(value, low, high, np.where((number > 0) & ~fit, 1.0, p))
+        sums = sums_of(of_fit.values, of_fit.weights)
+        replicates = resampled(lambda sums: over(*sums), sums, resamples, seed, step)
+        skew = acceleration(of_fit.values, of_fit.weights)
+        within = np.transpose(ends(of_fit.values, of_fit.weights))
+        for j, i in enumerate(np.flatnonzero(fit)):
+            column = replicates[:, j]
+            a = skew[j] if corrected else None
+            there = ~np.isnan(column)
+            center = sample.mean[i]
+            quantiles = Quantiles.around(column[there], center, a, within[j])
+            low[i], high[i] = quantiles.interval(alpha)
+            p[i] = quantiles.p()
+    p = np.where((sample.number > 0) & ~fit, 1.0, p)
+    return Estimate(sample.mean, low, high, p)
 
 
 def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> Estimate:
@@ -446,39 +454,41 @@ def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> E
     The numbers come from the units' ids, so that sums over parts of a sample add up to those of the
     whole.
     """
-    value, number = (
-        means(sample.values, sample.weights),
-        effective_number(weighed(sample.values, sample.weights)[1]),
-    )
     low, high, p = np.full((3, sample.columns), np.nan)
-    weights, sums = sums_of_draws(sample.values, sample.weights, given(sample.ids), resamples)
+    ids = given(sample.ids)
+    weights, sums = sums_of_draws(sample.values, sample.weights, ids, resamples)
     within = np.transpose(ends(sample.values, sample.weights))
-    for i in np.flatnonzero((number > 1) & np.isfinite(value)):
-        drawn = means_of_draws(weights[:, i], sums[:, i], *within[i])
-        quantiles = Quantiles.of(drawn, value[i], None, within[i])
-        low[i], high[i], p[i] = (*quantiles.interval(alpha), quantiles.p())
-    return Estimate(value, low, high, np.where((number > 0) & (number <= 1), 1.0, p))
+    for i in np.flatnonzero(sample.varies):
+        replicates = means_of_draws(weights[:, i], sums[:, i], *within[i])
+        quantiles = Quantiles.around(replicates, sample.mean[i], None, within[i])
+        low[i], high[i] = quantiles.interval(alpha)
+        p[i] = quantiles.p()
+    is_single = (sample.number > 0) & (sample.number <= 1)
+    p = np.where(is_single, 1.0, p)
+    return Estimate(sample.mean, low, high, p)
 
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Sorted resampled means, with BCa's bias correction z and acceleration a (None: not
-    corrected).
+    """Sorted resampled means, with BCa's bias correction z and acceleration a.
+
+    An acceleration of None means that they are not corrected.
     """
 
-    drawn: Floats
+    replicates: Floats
     z: float
     a: float | None
 
     @classmethod
-    def of(cls, drawn: Floats, center: float, a: float | None, within: Floats) -> Quantiles:
-        """Those of resampled means around the mean, which are clipped to the least and the greatest
-        value.
-        """
-        noise = NOISE * float(np.abs(drawn).max())
-        below = np.count_nonzero(drawn < center - noise) + np.count_nonzero(drawn <= center + noise)
-        z = normal_quantile(below / 2, len(drawn))
-        clipped = np.sort(np.clip(drawn, *within))
+    def around(
+        cls, replicates: Floats, center: float, a: float | None, within: Floats
+    ) -> Quantiles:
+        """Those of resampled means around the mean, clipped to the least and greatest value."""
+        noise = NOISE * float(np.abs(replicates).max())
+        n_less = np.count_nonzero(replicates < center - noise)
+        n_at_most = np.count_nonzero(replicates <= center + noise)
+        z = normal_quantile((n_less + n_at_most) / 2, len(replicates))
+        clipped = np.sort(np.clip(replicates, *within))
         clipped[np.abs(clipped) <= noise] = 0.0
         return cls(clipped, z, a)
 
@@ -488,29 +498,35 @@ class Quantiles:
             return tail
         normal = NormalDist()
         x = self.z + normal.inv_cdf(tail)
-        return normal.cdf(self.z + x / (1 - self.a * x))
+        corrected = self.z + x / (1 - self.a * x)
+        return normal.cdf(corrected)
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """The ends of the interval."""
         if math.isnan(alpha):
             return math.nan, math.nan
-        low, high = np.quantile(self.drawn, [self.level(alpha / 2), self.level(1 - alpha / 2)])
+        levels = [self.level(alpha / 2), self.level(1 - alpha / 2)]
+        low, high = np.quantile(self.replicates, levels)
         return float(low), float(high)
 
     def p(self) -> float:
         """The alpha above which the interval leaves out 0, never less than resamples can tell."""
-        x, least = self.drawn, 1 / (len(self.drawn) + 1)
-        up, down = int(np.count_nonzero(x <= 0)), int(np.count_nonzero(x < 0))
-        below = self.tail(self._place(up))
-        above = 1 - self.tail(self._place(down))
-        return min(1.0, 2 * max(least, min(below, above)))
+        n_up = int(np.count_nonzero(self.replicates <= 0))
+        n_down = int(np.count_nonzero(self.replicates < 0))
+        below = self.tail(self._place(n_up))
+        above = 1 - self.tail(self._place(n_down))
+        least = 1 / (len(self.replicates) + 1)
+        one_sided = max(least, min(below, above))
+        return min(1.0, 2 * one_sided)
 
     def _place(self, count: int) -> float:
         """The level of the quantile that is 0, which lies after `count` of the draws."""
-        x = self.drawn
+        x = self.replicates
         if count in (0, len(x)):
             return float(count > 0)
-        return float((count - 1 - x[count - 1] / (x[count] - x[count - 1])) / (len(x) - 1))
+        last = x[count - 1]
+        share = last / (x[count] - last)
+        return float((count - 1 - share) / (len(x) - 1))
 
     def tail(self, level: float) -> float:
         """The share that `level` corrects: its inverse."""
@@ -518,30 +534,37 @@ class Quantiles:
             return level
         normal = NormalDist()
         y = normal.inv_cdf(level) - self.z
-        if 1 + self.a * y <= 0:  # no share has such a level
+        divisor = 1 + self.a * y
+        if divisor <= 0:
+            # No share has such a level.
             return float(y > 0)
-        return normal.cdf(y / (1 + self.a * y) - self.z)
+        return normal.cdf(y / divisor - self.z)
 
 
 def normal_quantile(count: float, total: int) -> float:
     """The normal quantile of a share of draws, within what so many draws can tell."""
-    return NormalDist().inv_cdf(min(max(count / total, 0.5 / total), 1 - 0.5 / total))
+    least = 0.5 / total
+    share = max(count / total, least)
+    return NormalDist().inv_cdf(min(share, 1 - least))
 
 
 # Student's statistic
 
 
 def t(sample: Sample, alpha: float) -> Estimate:
-    """Student's interval and paired test; weights that differ count as fewer units (Kish's
-    effective number).
+    """Student's interval and paired test.
+
+    Weights that differ count as fewer units (Kish's effective number).
     """
-    value, error = means(sample.values, sample.weights), errors(sample.values, sample.weights)
-    number = effective_number(weighed(sample.values, sample.weights)[1])
-    fit = (number > 1) & np.isfinite(value)
-    freedom = np.maximum(number - 1, 1)
-    half = np.where(fit, error * quantiles(alpha / 2, freedom), np.nan)
-    p = 2 * upper_tail(np.abs(over(value, error)), freedom)
-    p = np.where(number > 1, np.where(_all_zero(sample), 1.0, p), np.nan)
+    value = sample.mean
+    error = sample.error
+    freedom = np.maximum(sample.number - 1, 1)
+    half = error * quantiles(alpha / 2, freedom)
+    half = only_where(sample.varies, half)
+    statistic = np.abs(over(value, error))
+    p = 2 * upper_tail(statistic, freedom)
+    p = np.where(_all_zero(sample), 1.0, p)
+    p = only_where(sample.number > 1, p)
     return Estimate(value, value - half, value + half, p)
 
 
@@ -553,49 +576,53 @@ def bootstrap(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The bootstrap of Student's statistic: its size in resamples of the differences less their
-    mean, and its inversion.
+    """The bootstrap of Student's statistic, of the differences less their mean, and its inversion.
 
     References
     ----------
     T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR. P. Hall (1988), On
     symmetric bootstrap confidence intervals, JRSS B 50.
     """
-    values, weights = sample.values, sample.weights
-    value, number = means(values, weights), effective_number(weighed(values, weights)[1])
-    size = np.nansum(np.abs(weighed(values, weights)[0]), axis=0)
-    observed, error = _student([x.sum(axis=0) for x in sums_of(values, weights, squares=True)])
+    values = sample.values
+    weights = sample.weights
+    value = sample.mean
+    columns = sums_of(values, weights, squares=True)
+    observed, error = _student([x.sum(axis=0) for x in columns])
     centered = values - value
-    centered[np.abs(centered) <= NOISE * np.nanmax(np.abs(values), axis=0, initial=0.0)] = 0.0
+    largest_value = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    centered[np.abs(centered) <= NOISE * largest_value] = 0.0
     resamples = affordable(resamples, len(values))
     columns = sums_of(centered, weights, squares=True)
-    drawn = np.abs(resampled(lambda sums: _student(sums)[0], columns, resamples, seed, step))
-    drawn = np.where(np.isnan(drawn), -np.inf, drawn)
+    sizes = np.abs(resampled(lambda sums: _student(sums)[0], columns, resamples, seed, step))
+    sizes = np.where(np.isnan(sizes), -np.inf, sizes)
     total = resamples + 1
-    p = ((drawn >= np.abs(observed) * (1 - NOISE)).sum(axis=0) + 1) / total
-    half = np.full(sample.columns, np.nan)
+    is_as_large = sizes >= np.abs(observed) * (1 - NOISE)
+    p = (is_as_large.sum(axis=0) + 1) / total
+    half = sample.unknown
     nth = 0 if math.isnan(alpha) else math.ceil(round(alpha * total, 6)) - 1
     if nth > 0:
-        largest = np.partition(drawn, resamples - nth, axis=0)[resamples - nth] / (1 - NOISE)
+        from_last = resamples - nth
+        largest = np.partition(sizes, from_last, axis=0)[from_last] / (1 - NOISE)
         half = np.where(error > 0, np.maximum(largest, 0) * error, 0.0)
-    half = np.where((number > 1) & np.isfinite(value), half, np.nan)
-    p = np.where(number > 1, np.where(size == 0, 1.0, p), np.nan)
+    half = only_where(sample.varies, half)
+    p = np.where(_all_zero(sample), 1.0, p)
+    p = only_where(sample.number > 1, p)
     return Estimate(value, value - half, value + half, p)
 
 
 def _student(sums: list[Floats]) -> tuple[Floats, Floats]:
-    """Student's statistic of each resample, up to a common factor, and the error that it divides
-    the mean by.
-    """
+    """Student's statistic of each resample, up to a common factor, and the error of the mean."""
     x, w, xx, xw, ww = sums
     mean = over(x, w)
-    error = over(np.sqrt(np.maximum(xx - 2 * mean * xw + mean**2 * ww, 0)), w)
+    squares = xx - 2 * mean * xw + mean**2 * ww
+    error = over(np.sqrt(np.maximum(squares, 0)), w)
     return over(mean, error), error
 
 
 def _all_zero(sample: Sample) -> Booleans:
     """Whether no value of a column is other than 0."""
-    return np.asarray(~(weighed(sample.values, sample.weights)[0] != 0).any(axis=0))
+    worth, _ = sample.weighed
+    return np.asarray((worth == 0).all(axis=0))
 
 
 # several runs at once
@@ -609,19 +636,19 @@ def tukey(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The randomised honestly significant difference, whose intervals and p hold for all pairs of a
-    metric at once.
+    """The randomised honestly significant difference, which holds for all pairs of a metric.
 
     Units count of which all runs have a value, also for the middle of the interval.
     """
     runs = given(sample.runs)
-    ends = []
+    figures = []
     for metric in runs.samples:
-        weights = by_column(metric.weights)[:, 0]  # the same for all runs
+        # The weights are the same for all runs.
+        weights = by_column(metric.weights)[:, 0]
         of_metric = honest_differences(metric.values, weights, alpha, resamples, seed, step)
-        ends.append([end[runs.second, runs.first] for end in of_metric])
-    low, high, p = np.concatenate(ends, axis=1)
-    return Estimate(means(sample.values, sample.weights), low, high, p)
+        figures.append([figure[runs.second, runs.first] for figure in of_metric])
+    low, high, p = np.concatenate(figures, axis=1)
+    return Estimate(sample.mean, low, high, p)
 
 
 # several looks
@@ -637,10 +664,9 @@ def sequential(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The confidence sequence of values in the order in which they came, and its p, which hold at
-    all looks at once.
+    """The confidence sequence of values in the order in which they came, and its p.
 
-    It tells how many times as wide it is as the interval of a single look, which `single` names,
+    They hold at all looks at once. It tells how many times as wide it is as the interval of a single look, which `single` names,
     with `resamples` and `seed`; and where the looks contradict each other, so that there is no
     interval.
     """
@@ -648,21 +674,19 @@ def sequential(
     limits = sample.limits.least, sample.limits.greatest
     values = sample.values[given(sample.order)]
     (low,), (high,), (p,) = confidence_sequence(values, limits, 1 - alpha, method)
-    crossed = low > high
-    low, high = (np.where(crossed, np.nan, end) for end in (low, high))
+    is_crossed = low > high
+    low = np.where(is_crossed, np.nan, low)
+    high = np.where(is_crossed, np.nan, high)
     alone = ESTIMATORS[single].at(sample, alpha, resamples=resamples, seed=seed, step=step)
-    more = {
-        "width_ratio": over(high - low, alone.high - alone.low),
-        "crossed": crossed.astype(np.float64),
-    }
-    return Estimate(
-        means(sample.values, sample.weights), low, high, p, more, [method] * sample.columns
-    )
+    ratio = over(high - low, alone.high - alone.low)
+    more = {"width_ratio": ratio, "crossed": is_crossed.astype(np.float64)}
+    return Estimate(sample.mean, low, high, p, more, [method] * sample.columns)
 
 
 def enough_looks(share: float, ci: float, *, planned: Planned = PLANNED) -> int:
-    """After how many values of 0 a confidence sequence rules out the loss; differences have twice
-    the range of their values.
+    """After how many values of 0 a confidence sequence rules out the loss.
+
+    Differences have twice the range of their values.
     """
     return values_needed(share / 2, ci, method_for(planned))
 
@@ -671,17 +695,17 @@ def enough_looks(share: float, ci: float, *, planned: Planned = PLANNED) -> int:
 
 
 def prediction_powered(sample: Sample, alpha: float) -> Estimate:
-    """The mean of judged units, moved by what a model says of the others, with Student's interval
-    and test (PPI++).
+    """The mean of judged units, moved by what a model says of the others (PPI++).
+
+    It has Student's interval and test.
     """
     return _of_judged(sample, alpha, within=True)
 
 
 def adjusted(sample: Sample, alpha: float, *, adjust_mean: float | None = None) -> Estimate:
-    """The mean of judged units, adjusted for a quantity known before, with Student's interval and
-    test (CUPED).
+    """The mean of judged units, adjusted for a quantity known before (CUPED).
 
-    `adjust_mean` is the mean of that quantity over all units; None for that of the sample.
+    It has Student's interval and test. `adjust_mean` is the mean of that quantity over all units; None for that of the sample.
     """
     return _of_judged(sample, alpha, within=False, mean=adjust_mean)
 
@@ -689,20 +713,23 @@ def adjusted(sample: Sample, alpha: float, *, adjust_mean: float | None = None) 
 def _of_judged(
     sample: Sample, alpha: float, *, within: bool, mean: float | None = None
 ) -> Estimate:
-    """The mean of each column, with Student's interval and test; NaN for fewer than three judged
-    units.
+    """The mean of each column, with Student's interval and test.
+
+    NaN for fewer than three judged units.
     """
     known = given(sample.known)
     judged = known.judged & (by_column(sample.weights)[:, 0] > 0)
     if np.count_nonzero(judged) <= TUNED_AND_MEAN:
-        nothing = np.full(sample.columns, np.nan)
-        return Estimate(nothing, nothing, nothing, nothing, dict.fromkeys(OF_JUDGED, nothing))
-    found = estimates(
+        nothing = sample.unknown
+        more = dict.fromkeys(OF_JUDGED, nothing)
+        return Estimate(nothing, nothing, nothing, nothing, more)
+    of_judged = estimates(
         sample.values, known.values, known.judged, sample.weights, within=within, mean=mean
     )
-    half = found.reach(1 - alpha)
-    p = np.where(np.isnan(found.mean), np.nan, found.p_values())
-    return Estimate(found.mean, found.mean - half, found.mean + half, p, found.columns)
+    value = of_judged.mean
+    half = of_judged.reach(1 - alpha)
+    p = np.where(np.isnan(value), np.nan, of_judged.p_values())
+    return Estimate(value, value - half, value + half, p, of_judged.columns)
 
 
 def _mean_predicted(sample: Sample) -> Floats:
@@ -728,18 +755,16 @@ def bayes(
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
-    """The probabilities of the Bayesian signed-rank test, in place of p; the interval is that of
-    another estimator.
+    """The probabilities of the Bayesian signed-rank test, in place of p.
+
+    The interval is that of another estimator.
     """
     other = ESTIMATORS[interval].at(sample, alpha, resamples=resamples, seed=seed, step=step)
     gains = (sample.values * given(sample.directions)).T
-    worse, equivalent, better = np.transpose(
-        [signed_rank(x, rope, resamples, seed, step) for x in gains]
-    )
+    chances = [signed_rank(x, rope, resamples, seed, step) for x in gains]
+    worse, equivalent, better = np.transpose(chances)
     more = dict(zip(CHANCES, (better, equivalent, worse), strict=True))
-    return Estimate(
-        other.value, other.low, other.high, np.full(sample.columns, np.nan), more, other.kinds
-    )
+    return replace(other, p=sample.unknown, more=more)
 
 
 ESTIMATORS: Mapping[str, Estimator] = {

@@ -15,7 +15,7 @@ import polars as pl
 
 from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
-from .weighted_means import NOISE, effective_number, over
+from .weighted_means import NOISE, effective_number, only_where, over
 
 OF_JUDGED: Mapping[str, pl.DataType] = {
     "n_judged": pl.UInt32(), "tuned_weight": pl.Float64(), "variance_saved": pl.Float64(), "queries_to_halve": pl.Int64(),
@@ -52,16 +52,19 @@ class Estimates(NamedTuple):
     @property
     def columns(self) -> dict[str, Floats]:
         """The figures of `OF_JUDGED`."""
-        figures = (np.full(len(self.mean), float(self.n)), self.weight, self.saved, self.to_halve)
+        n = np.full(len(self.mean), float(self.n))
+        figures = (n, self.weight, self.saved, self.to_halve)
         return dict(zip(OF_JUDGED, figures, strict=True))
 
     @property
     def freedom(self) -> Floats:
-        """The degrees of freedom: the known values less one for the mean and, where it is not 0,
-        one for the tuned weight.
+        """The degrees of freedom: the known values less one for the mean and one for the weight.
+
+        A weight of 0 takes none.
         """
-        left = self.effective - np.where(self.weight != 0, 2.0, 1.0)
-        return np.where(left > 0, left, np.nan)
+        n_estimated = np.where(self.weight != 0, 2.0, 1.0)
+        left = self.effective - n_estimated
+        return only_where(left > 0, left)
 
     @property
     def error(self) -> Floats:
@@ -70,15 +73,15 @@ class Estimates(NamedTuple):
 
     def reach(self, ci: float) -> Floats:
         """Half the widths of Student's intervals."""
-        quantile: Floats = load("scipy.special", "stats").stdtrit(self.freedom, (1 + ci) / 2)
-        return quantile * self.error
+        special = load("scipy.special", "stats")
+        t: Floats = special.stdtrit(self.freedom, (1 + ci) / 2)
+        return t * self.error
 
     def p_values(self) -> Floats:
         """The two-sided p-values of the means against 0; 1 if mean and error are 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p: Floats = 2 * load("scipy.special", "stats").stdtr(
-                self.freedom, -np.abs(self.mean) / self.error
-            )
+        special = load("scipy.special", "stats")
+        t = over(-np.abs(self.mean), self.error)
+        p: Floats = 2 * special.stdtr(self.freedom, t)
         return np.where(np.isnan(p), 1.0, p)
 
 
@@ -91,8 +94,7 @@ def estimates(
     within: bool,
     mean: float | None = None,
 ) -> Estimates:
-    """The mean of each column of `values`, of which few rows are known, with the help of another
-    quantity.
+    """The mean of each column of `values`, of which few rows are known, by another quantity's help.
 
     In the symbols of PPI++, for n known values Y with predictions f and N predictions f~ of the
     others: theta = mean(Y) + lambda (mean(f~) - mean(f)), with lambda = Cov(Y, f) / ((1 + n / N)
@@ -120,34 +122,48 @@ def estimates(
     Kohavi, T. Walker (2013), Improving the sensitivity of online controlled experiments by
     utilizing pre-experiment data, WSDM.
     """
-    known, rest = known & (weights > 0), ~known & (weights > 0) & (mean is None)
-    y, f, f_rest = values[known], other[known], other[rest]
-    w, w_rest = _of_mean_1(weights[known]), _of_mean_1(weights[rest])
-    n, n_rest = len(y), np.inf if mean is not None else float(len(f_rest))
-    off_y, off_f = (w * (x - (w * x).mean(axis=0)) for x in (y, f))  # from the weighted means
-    all_f, all_w = np.vstack([f, f_rest]), np.vstack([w, w_rest])
-    # else least squares: of a skewed column, the variance of all queries would bias the mean
-    spread = _spread(all_f, all_w) if within else off_f.var(axis=0)
-    helps = (spread > NOISE * (all_f**2).max(axis=0)) & (n_rest > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(helps, (off_y * off_f).mean(axis=0) / spread, 0.0)
-        weight = slope / (1 + n / np.float64(n_rest))
-        weight = np.clip(weight, 0, 1) if within else weight
-        mean_rest = (w_rest * f_rest).sum(axis=0) / n_rest if mean is None else mean
-        of_rest = (w_rest * (f_rest - mean_rest)).var(axis=0) / n_rest if len(f_rest) else 0.0
-        variance_y = off_y.var(axis=0)
-        explained = np.clip(slope**2 * spread / variance_y, 0, 1)
-    moved = weight != 0  # elsewhere, the other quantity may have no finite mean
-    gain = np.where(moved, weight * (mean_rest - (w * f).mean(axis=0)), 0.0)
-    of_rest = np.where(moved, weight**2 * of_rest, 0.0)
-    of_known = (off_y - weight * off_f).var(axis=0) / n
+    weighs = weights > 0
+    rest = ~known & weighs & (mean is None)
+    known = known & weighs
+    y = values[known]
+    f = other[known]
+    f_rest = other[rest]
+    w = _of_mean_1(weights[known])
+    w_rest = _of_mean_1(weights[rest])
+    n = len(y)
+    n_rest = np.inf if mean is not None else float(len(f_rest))
+    y_away = _away(y, w)
+    f_away = _away(f, w)
+    variance_y = y_away.var(axis=0)
+    all_f = np.vstack([f, f_rest])
+    # Of a skewed column, the variance of all queries would bias the mean of least squares.
+    variance_f = f_away.var(axis=0)
+    if within:
+        variance_f = _variance(all_f, np.vstack([w, w_rest]))
+    varies = variance_f > NOISE * (all_f**2).max(axis=0)
+    covariance = (y_away * f_away).mean(axis=0)
+    slope = np.where(varies & (n_rest > 0), over(covariance, variance_f), 0.0)
+    weight = slope / (1 + over(n, n_rest))
+    if within:
+        weight = np.clip(weight, 0, 1)
+    explained = over(slope**2 * variance_f, variance_y)
+    mean_rest = over((w_rest * f_rest).sum(axis=0), n_rest) if mean is None else mean
+    variance_rest = 0.0
+    if len(f_rest):
+        variance_rest = (w_rest * (f_rest - mean_rest)).var(axis=0) / n_rest
+    # Where the weight is 0, the other quantity may have no finite mean.
+    is_moved = weight != 0
+    mean_f = (w * f).mean(axis=0)
+    gain = np.where(is_moved, weight * (mean_rest - mean_f), 0.0)
+    theta = (w * y).mean(axis=0) + gain
+    of_rest = np.where(is_moved, weight**2 * variance_rest, 0.0)
+    of_known = (y_away - weight * f_away).var(axis=0) / n
     left = over((of_known + of_rest) * n, variance_y)
     saved = np.clip(np.nan_to_num(1 - left), 0, 1)
-    to_halve = _to_halve(np.where(moved, explained, 0.0), n, n + n_rest)
+    explained = np.where(is_moved, np.clip(explained, 0, 1), 0.0)
+    to_halve = _to_halve(explained, n, n + n_rest)
     effective = float(effective_number(weights[known]))
-    return Estimates(
-        (w * y).mean(axis=0) + gain, weight, of_known, of_rest, saved, to_halve, n, effective
-    )
+    return Estimates(theta, weight, of_known, of_rest, saved, to_halve, n, effective)
 
 
 def _of_mean_1(weights: Floats) -> Floats:
@@ -155,20 +171,28 @@ def _of_mean_1(weights: Floats) -> Floats:
     return np.asarray(weights[:, None] * len(weights) / weights.sum())
 
 
-def _spread(values: Floats, weights: Floats) -> Floats:
+def _away(values: Floats, weights: Floats) -> Floats:
+    """How far values are from their weighted mean, times their weights of mean 1."""
+    mean = (weights * values).mean(axis=0)
+    return np.asarray(weights * (values - mean))
+
+
+def _variance(values: Floats, weights: Floats) -> Floats:
     """The variance of each column, with weights of mean 1."""
-    off = weights * (values - (weights * values).mean(axis=0))
-    return np.asarray(off.var(axis=0, ddof=1))
+    return np.asarray(_away(values, weights).var(axis=0, ddof=1))
 
 
 def _to_halve(explained: Floats, n: int, total: float) -> Floats:
-    """How many known values of `total` halve the interval, if the other quantity explains this
-    share of their variance.
+    """How many known values of `total` halve the interval.
 
-    With m of them, the variance of the mean is (1 - explained) / m + explained / total times
-    theirs; with more than all, 1 / m.
+    The other quantity explains the share `explained` of their variance. With m of them, the
+    variance of the mean is (1 - explained) / m + explained / total times theirs; with more than
+    all, 1 / m.
     """
-    wanted = ((1 - explained) / n + explained / total) / 4
-    left = wanted - explained / total
-    found = np.divide(1 - explained, left, out=np.full(len(left), np.inf), where=left > 0)
-    return np.ceil(np.where(found <= total, found, 1 / wanted) - NOISE)
+    of_rest = explained / total
+    wanted = ((1 - explained) / n + of_rest) / 4
+    of_known = wanted - of_rest
+    m = np.full(len(of_known), np.inf)
+    np.divide(1 - explained, of_known, out=m, where=of_known > 0)
+    m = np.where(m <= total, m, 1 / wanted)
+    return np.ceil(m - NOISE)

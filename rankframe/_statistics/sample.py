@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from .._support.floats import Booleans, Floats, Integers, Unsigned, np
-from .weighted_means import NOISE, by_column, over, weighed
+from .weighted_means import NOISE, by_column, effective_number, errors, means, over, weighed
 
 T = TypeVar("T")
 
 
 class Limits(NamedTuple):
-    """The least and the greatest value of each column, and whether its metric declares both for an
-    arithmetic mean.
+    """The least and the greatest value of each column.
+
+    They are declared where the metric is an arithmetic mean and names both.
     """
 
     least: Floats
@@ -23,19 +25,19 @@ class Limits(NamedTuple):
 
     def repeated(self, times: int) -> Limits:
         """Those of as many columns for each."""
-        return Limits(
-            self.least.repeat(times), self.greatest.repeat(times), self.declared.repeat(times)
-        )
+        least = self.least.repeat(times)
+        greatest = self.greatest.repeat(times)
+        return Limits(least, greatest, self.declared.repeat(times))
 
     def at(self, columns: Booleans) -> Limits:
         """Those of some columns."""
-        return Limits(self.least[columns], self.greatest[columns], self.declared[columns])
+        least = self.least[columns]
+        greatest = self.greatest[columns]
+        return Limits(least, greatest, self.declared[columns])
 
 
 class Known(NamedTuple):
-    """What is known of all units, of which people judged some: a quantity in each column, and
-    whether people judged each unit.
-    """
+    """What is known of all units: a quantity in each column, and whether people judged the unit."""
 
     values: Floats
     judged: Booleans
@@ -59,8 +61,7 @@ class RunsOfPairs(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """What a decision looks at: a value of each unit in each column, and facts that some estimators
-    need.
+    """What a decision looks at: a value of each unit in each column, and facts of some estimators.
 
     Attributes
     ----------
@@ -97,46 +98,87 @@ class Sample:
         """The number of columns."""
         return int(self.values.shape[1])
 
+    @cached_property
+    def weighed(self) -> tuple[Floats, Floats]:
+        """The values times their weights, and the weights; both 0 where a value is missing."""
+        return weighed(self.values, self.weights)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The weighted mean of each column."""
+        return means(self.values, self.weights)
+
+    @cached_property
+    def error(self) -> Floats:
+        """The standard error of each mean."""
+        return errors(self.values, self.weights)
+
+    @cached_property
+    def number(self) -> Floats:
+        """The effective number of the units that have a value, in each column."""
+        _, weights = self.weighed
+        return effective_number(weights)
+
+    @property
+    def unknown(self) -> Floats:
+        """NaN for each column."""
+        return np.full(self.columns, np.nan)
+
+    @property
+    def varies(self) -> Booleans:
+        """Whether a column has a finite mean, and units that are worth more than one."""
+        return (self.number > 1) & np.isfinite(self.mean)
+
     def at(self, columns: Booleans) -> Sample:
-        """The sample of some of the columns."""
-        weights = self.weights[:, columns] if self.weights.ndim == 2 else self.weights
-        return Sample(
-            self.values[:, columns], weights, self.limits.at(columns)
-        )  # for estimators that need no more
+        """The sample of some of the columns, for estimators that need no further facts."""
+        weights = self.weights
+        if weights.ndim == 2:
+            weights = weights[:, columns]
+        return Sample(self.values[:, columns], weights, self.limits.at(columns))
 
     def of_clusters(self, cluster: Integers) -> Sample:
-        """The sample whose units are clusters: the weighted mean of each one's units, and the sum
-        of their weights.
+        """The sample whose units are clusters.
 
-        `cluster` has the number of each unit's cluster, from 0 on.
+        A cluster has the weighted mean of its units, and the sum of their weights. `cluster` has
+        the number of each unit's cluster, from 0 on.
         """
-        worth, weights = weighed(self.values, self.weights)
-        total, size, of_weights = np.zeros((3, int(cluster.max(initial=-1)) + 1, self.columns))
+        worth, weights = self.weighed
+        n_clusters = int(cluster.max(initial=-1)) + 1
+        total, size, weight = np.zeros((3, n_clusters, self.columns))
         np.add.at(total, cluster, worth)
         np.add.at(size, cluster, np.abs(worth))
-        np.add.at(of_weights, cluster, weights)
-        total[(np.abs(total) <= NOISE * size) & np.isfinite(size)] = (
-            0.0  # values that cancel out but for rounding
-        )
+        np.add.at(weight, cluster, weights)
+        # Values may cancel out but for rounding.
+        cancel_out = (np.abs(total) <= NOISE * size) & np.isfinite(size)
+        total[cancel_out] = 0.0
         runs = self.runs
         if runs is not None:
-            runs = runs._replace(samples=[sample.of_clusters(cluster) for sample in runs.samples])
-        return replace(self, values=over(total, of_weights), weights=of_weights, runs=runs)
+            samples = [sample.of_clusters(cluster) for sample in runs.samples]
+            runs = runs._replace(samples=samples)
+        return replace(self, values=over(total, weight), weights=weight, runs=runs)
 
     def number_differing(self) -> Floats:
-        """How many units of equal weight those are worth whose value is not the commonest one of
-        their column.
-        """
+        """How many units of equal weight those that differ from their column's commonest value are."""
         numbers = np.zeros(self.columns)
         weights = np.broadcast_to(by_column(self.weights), self.values.shape)
-        for i, (column, weight) in enumerate(zip(self.values.T, weights.T, strict=True)):
-            there = ~np.isnan(column) & (weight > 0)
-            x, w = column[there], weight[there]
-            if len(x):
-                digits = np.round(over(x, np.abs(x).max()), 11)
-                distinct, group, counts = np.unique(digits, return_inverse=True, return_counts=True)
-                numbers[i] = _kish(w[group != counts.argmax()]) if len(distinct) > 1 else 0.0
+        for i in range(self.columns):
+            x = self.values[:, i]
+            w = weights[:, i]
+            there = ~np.isnan(x) & (w > 0)
+            if there.any():
+                numbers[i] = _worth_of_differing(x[there], w[there])
         return numbers
+
+
+def _worth_of_differing(x: Floats, w: Floats) -> float:
+    """The effective number of the values that differ from the commonest one by more than noise."""
+    digits = np.round(over(x, np.abs(x).max()), 11)
+    _, group, sizes = np.unique(digits, return_inverse=True, return_counts=True)
+    differs = group != sizes.argmax()
+    if not differs.any():
+        return 0.0
+    share = w[differs] / w[differs].max()
+    return float(share.sum() ** 2 / (share**2).sum())
 
 
 def given(fact: T | None) -> T:
@@ -146,19 +188,13 @@ def given(fact: T | None) -> T:
     return fact
 
 
-def _kish(weights: Floats) -> float:
-    """The effective number of some weights; a whole number where they are equal."""
-    shares = weights / weights.max()
-    return float(shares.sum() ** 2 / (shares**2).sum())
-
-
 def difference_of_logarithms(ratio: Floats, mean_a: Floats, mean_b: Floats) -> Floats:
-    """The difference of two geometric means, given the logarithm of their ratio and the means of
-    the logarithms.
+    """The difference of two geometric means, from the logarithm of their ratio.
 
-    Their product is taken as known: with g its root, the difference is g (exp(ratio / 2) -
-    exp(-ratio / 2)). So it is 0 where the ratio is 1, and exactly that of the means at their own
-    ratio.
+    `mean_a` and `mean_b` are the means of the logarithms. The product of the geometric means is
+    taken as known: with g its root, the difference is g (exp(ratio / 2) - exp(-ratio / 2)). So it
+    is 0 where the ratio is 1, and exactly that of the means at their own ratio.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(2 * np.exp((mean_a + mean_b) / 2) * np.sinh(ratio / 2))
+        g = np.exp((mean_a + mean_b) / 2)
+        return np.asarray(2 * g * np.sinh(ratio / 2))

@@ -1,6 +1,4 @@
-"""The randomised honestly significant difference: intervals and p-values of all pairs of columns,
-which hold at once.
-"""
+"""The randomised honestly significant difference: intervals of all pairs that hold at once."""
 
 from __future__ import annotations
 
@@ -14,10 +12,9 @@ from .weighted_means import NOISE
 def honest_differences(
     values: Floats, weights: Floats, alpha: float, resamples: int, seed: int, step: Step | None
 ) -> tuple[Floats, Floats, Floats]:
-    """The ends of the interval and the p-value of every two columns' difference of means: the first
-    less the second.
+    """The ends of the interval and the p-value of every two columns' difference of means.
 
-    Each unit's values are permuted among the columns. The largest mean less the smallest exceeds a
+    It is the first mean less the second. Each unit's values are permuted among the columns. The largest mean less the smallest exceeds a
     difference of two means in a share p of all permutations, among which the observed one counts;
     the intervals reach as far as it does in a share alpha.
 
@@ -36,10 +33,12 @@ def honest_differences(
     sums = worth.sum(axis=0)
     differences = sums[:, None] - sums
     noise = NOISE * np.abs(worth).sum()
-    ranges = np.sort(_ranges(worth[np.ptp(worth, axis=1) > 0], resamples, seed, step) + noise)
+    differing = worth[np.ptp(worth, axis=1) > 0]
+    ranges = np.sort(_ranges(differing, resamples, seed, step) + noise)
     exceeded = resamples - np.searchsorted(ranges, np.abs(differences))
     p = (exceeded + 1) / (resamples + 1)
-    half, nth = np.nan, 0
+    half = np.nan
+    nth = 0
     if not math.isnan(alpha):
         nth = math.ceil(round(alpha * (resamples + 1), 6)) - 1
     if nth > 0 and complete.sum() > 1:
@@ -50,15 +49,15 @@ def honest_differences(
 
 
 def _ranges(worth: Floats, resamples: int, seed: int, step: Step | None) -> Floats:
-    """The largest less the smallest sum of the columns in each permutation of every unit's
-    values.
-    """
+    """The largest less the smallest sum of the columns, in each permutation of units' values."""
     ranges = []
     for stream, size, done in streams(resamples, seed):
         for rows in parts(size, worth.size):
-            keys = stream.random_raw(rows * worth.size).reshape(rows, *worth.shape)
-            dealt = np.take_along_axis(worth[None], np.argsort(keys, axis=2), axis=2).sum(axis=1)
-            ranges.append(np.ptp(dealt, axis=1))
+            keys = stream.random_raw(rows * worth.size)
+            order = np.argsort(keys.reshape(rows, *worth.shape), axis=2)
+            permuted = np.take_along_axis(worth[None], order, axis=2)
+            sums = permuted.sum(axis=1)
+            ranges.append(np.ptp(sums, axis=1))
         if step is not None:
             step(done, resamples)
     return np.concatenate(ranges)

@@ -1,7 +1,6 @@
-"""Estimators of two groups that share no unit: the difference and the ratio of their means, with
-intervals and a p-value.
+"""Estimators of two groups that share no unit: the difference and the ratio of their means.
 
-As for one sample, p < alpha exactly where the interval at the confidence 1 - alpha leaves out 0,
+Both have intervals, and the difference a p-value. As for one sample, p < alpha exactly where the interval at the confidence 1 - alpha leaves out 0,
 and that of the ratio 1.
 """
 
@@ -17,7 +16,7 @@ from .._support.extras import load
 from .._support.floats import Floats, np
 from .estimators import ENOUGH, ENUMERATED, inverted, with_one_more
 from .sample import Sample
-from .weighted_means import NOISE, by_column, effective_number, errors, means, over, weighed
+from .weighted_means import NOISE, by_column, only_where, over
 
 
 @dataclass(frozen=True)
@@ -59,15 +58,14 @@ def automatic(a: Sample, b: Sample) -> list[str]:
     permutation of groups.
     """
     names = []
-    for differing_a, differing_b, declared in zip(
-        a.number_differing(), b.number_differing(), a.limits.declared, strict=True
-    ):
-        if min(differing_a, differing_b) >= ENOUGH * (1 - NOISE):
+    numbers = zip(a.number_differing(), b.number_differing(), strict=True)
+    for differing, declared in zip(numbers, a.limits.declared, strict=True):
+        if min(differing) >= ENOUGH * (1 - NOISE):
             names.append("t")
         elif declared:
             names.append("bounded")
         else:
-            names.append("t" if max(differing_a, differing_b) > 0 else "permutation")
+            names.append("t" if max(differing) > 0 else "permutation")
     return names
 
 
@@ -80,19 +78,20 @@ def contrasted(
     seed: int,
     step: Step | None = None,
 ) -> tuple[Contrast, list[str]]:
-    """The contrast of each column by the named estimator or, as ``"auto"``, by its `automatic` one;
-    and their names.
+    """The contrast of each column by the named estimator, and the estimator's name.
 
-    A group of one unit does not tell how far units vary: no interval, and p is 1.
+    ``"auto"`` is the `automatic` one of each column. A group of one unit does not tell how far units vary: no interval, and p is 1.
     """
     alpha = math.nan if ci is None else round(1 - ci, 12)
     names = automatic(a, b) if name == "auto" else [name] * a.columns
     contrast = Contrast.empty(a.columns)
-    fewest = np.minimum(*(effective_number(weighed(x.values, x.weights)[1]) for x in (a, b)))
+    fewest = np.minimum(a.number, b.number)
     for each in dict.fromkeys(names):
-        at = (fewest > 1) & np.array([x == each for x in names])
+        is_each = np.array([x == each for x in names])
+        at = is_each & (fewest > 1)
         if at.any():
-            contrast.put(at, OF_TWO_GROUPS[each](a.at(at), b.at(at), alpha, resamples, seed, step))
+            estimator = OF_TWO_GROUPS[each]
+            contrast.put(at, estimator(a.at(at), b.at(at), alpha, resamples, seed, step))
     contrast.p[(fewest > 0) & (fewest <= 1)] = 1.0
     return contrast, names
 
@@ -100,10 +99,9 @@ def contrasted(
 def welch(
     a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
 ) -> Contrast:
-    """Welch's test and interval; weights that differ count as fewer units. The ratio's interval is
-    Fieller's.
+    """Welch's test and interval, and Fieller's interval of the ratio.
 
-    The ratio rho is tested by the mean of B less rho times that of A, with the degrees of freedom
+    Weights that differ count as fewer units. The ratio rho is tested by the mean of B less rho times that of A, with the degrees of freedom
     of rho = 1.
 
     References
@@ -112,26 +110,33 @@ def welch(
     (1954), Some problems in interval estimation, JRSS B 16.
     """
     special = load("scipy.special", "stats")
-    mean_a, mean_b = (means(x.values, x.weights) for x in (a, b))
-    variance_a, variance_b = (errors(x.values, x.weights) ** 2 for x in (a, b))
-    number_a, number_b = (effective_number(weighed(x.values, x.weights)[1]) for x in (a, b))
+    mean_a = a.mean
+    mean_b = b.mean
+    variance_a = a.error**2
+    variance_b = b.error**2
     variance = variance_a + variance_b
-    freedom = over(variance**2, variance_a**2 / (number_a - 1) + variance_b**2 / (number_b - 1))
-    freedom = np.where(np.isfinite(freedom), freedom, number_a + number_b - 2)
+    n_a = a.number
+    n_b = b.number
+    spread = variance_a**2 / (n_a - 1) + variance_b**2 / (n_b - 1)
+    freedom = over(variance**2, spread)
+    freedom = np.where(np.isfinite(freedom), freedom, n_a + n_b - 2)
     difference = mean_b - mean_a
-    equal = np.abs(difference) <= NOISE * np.maximum(np.abs(mean_a), np.abs(mean_b))
-    p = np.where(
-        equal, 1.0, 2 * special.stdtr(freedom, -np.abs(over(difference, np.sqrt(variance))))
-    )
+    error = np.sqrt(variance)
+    larger = np.maximum(np.abs(mean_a), np.abs(mean_b))
+    is_equal = np.abs(difference) <= NOISE * larger
+    p = 2 * special.stdtr(freedom, -np.abs(over(difference, error)))
+    p = np.where(is_equal, 1.0, p)
     t = special.stdtrit(freedom, 1 - alpha / 2)
-    half = t * np.sqrt(variance)
-    # the roots rho of (mean_b - rho mean_a)^2 = t^2 (variance_b + rho^2 variance_a)
-    leading = mean_a**2 - t**2 * variance_a
-    product_of_means = mean_a * mean_b
-    root = np.sqrt(np.maximum(product_of_means**2 - leading * (mean_b**2 - t**2 * variance_b), 0.0))
-    bounded_above = leading > 0
-    low = np.where(bounded_above, over(product_of_means - root, leading), np.nan)
-    high = np.where(bounded_above, over(product_of_means + root, leading), np.nan)
+    half = t * error
+    # The roots rho of (mean_b - rho mean_a)^2 = t^2 (variance_b + rho^2 variance_a), that is of
+    # c_2 rho^2 - 2 c_1 rho + c_0 = 0.
+    c_2 = mean_a**2 - t**2 * variance_a
+    c_1 = mean_a * mean_b
+    c_0 = mean_b**2 - t**2 * variance_b
+    root = np.sqrt(np.maximum(c_1**2 - c_2 * c_0, 0.0))
+    is_bounded = c_2 > 0
+    low = only_where(is_bounded, over(c_1 - root, c_2))
+    high = only_where(is_bounded, over(c_1 + root, c_2))
     return Contrast(difference - half, difference + half, low, high, p)
 
 
@@ -149,8 +154,8 @@ def permutation(
     """
     contrast = Contrast.empty(a.columns)
     for i in range(a.columns):
-        column = np.arange(a.columns) == i
-        contrast.put(column, _permuted(a.at(column), b.at(column), alpha, resamples, seed, step))
+        at = np.arange(a.columns) == i
+        contrast.put(at, _permuted(a.at(at), b.at(at), alpha, resamples, seed, step))
     return contrast
 
 
@@ -158,8 +163,10 @@ def _permuted(
     a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
 ) -> Contrast:
     """The contrast of one column."""
-    (values_a, weights_a), (values_b, weights_b) = _units(a), _units(b)
-    n_a, n_b = len(values_a), len(values_b)
+    values_a, weights_a = _units(a)
+    values_b, weights_b = _units(b)
+    n_a = len(values_a)
+    n_b = len(values_b)
     in_b = np.arange(n_a + n_b) >= n_a
     weights = np.concatenate([weights_a, weights_b])
     worth = np.concatenate([values_a, values_b]) * weights
@@ -173,82 +180,95 @@ def _permuted(
     left_a = total_a / weight_a + sum_a / weight_new_b - (total_a - sum_a) / weight_new_a
     moved = 1 - weight_of_b / weight_new_b + (weight_b - weight_of_b) / weight_new_a
     tells = moved > NOISE
-    left_a, left_b, moved = left_a[tells], left_b[tells], moved[tells]
-    certain = 1 + int(np.count_nonzero(~tells))
+    left_a = left_a[tells]
+    left_b = left_b[tells]
     total = len(tells) + 1
+    certain = total - int(np.count_nonzero(tells))
     noise = NOISE * np.abs(worth).sum() / weights.mean()
-    same = np.abs(left_b - left_a) <= noise
-    typical = np.where(same, 0.0, (left_b - left_a) / moved)
+    is_equal = np.abs(left_b - left_a) <= noise
+    typical = np.where(is_equal, 0.0, (left_b - left_a) / moved[tells])
     low, high, p = inverted(typical, typical, certain, total, alpha)
-    span = float(a.limits.greatest[0] - a.limits.least[0]) if a.limits.declared[0] else math.nan
-    low, high = (math.copysign(span, x) if math.isinf(x) else x for x in (low, high))
+    span = math.nan
+    if a.limits.declared[0]:
+        span = float(a.limits.greatest[0] - a.limits.least[0])
+    low = -span if math.isinf(low) else low
+    high = span if math.isinf(high) else high
     ratio_low, ratio_high = math.nan, math.nan
     if worth.min() >= 0 and weights.min() == weights.max():
-        beyond = np.where(same, 0.0, over(left_b, left_a) - 1)
-        ratio_low, ratio_high, _ = inverted(beyond, beyond, certain, total, alpha)
-        ratio_low, ratio_high = max(1 + ratio_low, 0.0), 1 + ratio_high
-    return Contrast(*(np.array([x]) for x in (low, high, ratio_low, ratio_high, p)))
+        beyond = np.where(is_equal, 0.0, over(left_b, left_a) - 1)
+        ratio_low, ratio_high = _ratio(beyond, beyond, certain, total, alpha)
+    return Contrast(*np.array([[low], [high], [ratio_low], [ratio_high], [p]]))
+
+
+def _ratio(
+    below: Floats, above: Floats, certain: int, total: int, alpha: float
+) -> tuple[float, float]:
+    """The ends of the ratio's interval, from draws of the ratio less 1 for either end."""
+    low, high, _ = inverted(below, above, certain, total, alpha)
+    return max(1 + low, 0.0), 1 + high
 
 
 def _units(sample: Sample) -> tuple[Floats, Floats]:
     """The values of one column and their weights, without those that do not count."""
-    values, weights = sample.values[:, 0], by_column(sample.weights)[:, 0]
+    values = sample.values[:, 0]
+    weights = by_column(sample.weights)[:, 0]
     there = ~np.isnan(values) & (weights > 0)
     return values[there], weights[there]
 
 
 def assigned(columns: Floats, n_b: int, resamples: int, seed: int, step: Step | None) -> Floats:
-    """The sums of the columns over `n_b` of the units, which are assigned to B: in all other ways,
-    if they are few, else at random.
+    """The sums of the columns over `n_b` of the units, which are assigned to B.
+
+    They are assigned in all other ways, if they are few, else at random.
     """
     n = len(columns)
     if math.comb(n, n_b) <= 2**ENUMERATED:
-        chosen = np.fromiter(
-            chain.from_iterable(combinations(range(n), n_b)), dtype=np.int64
-        ).reshape(-1, n_b)
+        units = chain.from_iterable(combinations(range(n), n_b))
+        ways = np.fromiter(units, dtype=np.int64).reshape(-1, n_b)
         observed = np.arange(n - n_b, n)
-        return np.asarray(columns[chosen[(chosen != observed).any(axis=1)]].sum(axis=1))
+        is_other = (ways != observed).any(axis=1)
+        return np.asarray(columns[ways[is_other]].sum(axis=1))
 
     def of_block(stream: np.random.PCG64, size: int) -> Floats:
         sums = []
         for rows in parts(size, n):
-            order = np.argpartition(words(stream, rows, n, "<u8"), n_b - 1, axis=1)
-            drawn = np.zeros((rows, n))
-            np.put_along_axis(drawn, order[:, :n_b], 1.0, axis=1)
-            sums.append(product(drawn, columns))
+            keys = words(stream, rows, n, "<u8")
+            order = np.argpartition(keys, n_b - 1, axis=1)
+            in_b = np.zeros((rows, n))
+            np.put_along_axis(in_b, order[:, :n_b], 1.0, axis=1)
+            sums.append(product(in_b, columns))
         return np.vstack(sums)
 
-    return np.vstack(of_blocks(of_block, affordable(resamples, n), n, seed, step))
+    resamples = affordable(resamples, n)
+    return np.vstack(of_blocks(of_block, resamples, n, seed, step))
 
 
 def bounded(
     a: Sample, b: Sample, alpha: float, resamples: int, seed: int, step: Step | None
 ) -> Contrast:
-    """The difference and the ratio of the two groups' means, each as `estimators.bounded` draws
-    them.
+    """The difference and the ratio of the two groups' means, drawn as by `estimators.bounded`.
 
     For the lower end, the least means of B against the greatest of A; for the upper end, the other
     way round.
     """
     resamples = affordable(resamples, len(a.values) + len(b.values))
-    seeds = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
-    (below_a, above_a), (below_b, above_b) = (
-        with_one_more(x, resamples, own, step) for x, own in zip((a, b), seeds, strict=True)
-    )
-    span = a.limits.greatest - a.limits.least
+    seed_a, seed_b = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
+    below_a, above_a = with_one_more(a, resamples, seed_a, step)
+    below_b, above_b = with_one_more(b, resamples, seed_b, step)
+    total = resamples + 1
     contrast = Contrast.empty(a.columns)
     for i in range(a.columns):
-        under, upper = below_b[:, i] - above_a[:, i], above_b[:, i] - below_a[:, i]
-        low, high, p = inverted(under, upper, 1, resamples + 1, alpha)
-        low, high = max(low, -span[i]), min(high, span[i])
+        under = below_b[:, i] - above_a[:, i]
+        upper = above_b[:, i] - below_a[:, i]
+        low, high, p = inverted(under, upper, 1, total, alpha)
+        span = a.limits.greatest[i] - a.limits.least[i]
+        low = max(low, -span)
+        high = min(high, span)
         ratio_low, ratio_high = math.nan, math.nan
         if a.limits.least[i] >= 0:
-            under, upper = (
-                over(below_b[:, i], above_a[:, i]) - 1,
-                over(above_b[:, i], below_a[:, i]) - 1,
-            )
-            ratio_low, ratio_high, _ = inverted(under, upper, 1, resamples + 1, alpha)
-            ratio_low, ratio_high = max(1 + ratio_low, 0.0), 1 + ratio_high
+            under = over(below_b[:, i], above_a[:, i]) - 1
+            upper = over(above_b[:, i], below_a[:, i]) - 1
+            ratio_low, ratio_high = _ratio(under, upper, 1, total, alpha)
         contrast.put(i, Contrast(*np.array([low, high, ratio_low, ratio_high, p])))
     return contrast
 

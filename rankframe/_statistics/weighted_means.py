@@ -1,5 +1,4 @@
-"""Weighted means of columns, and what their intervals are made of: spreads, standard errors,
-effective numbers.
+"""Weighted means of columns, and what their intervals are made of: standard errors and the like.
 
 A row per unit (a query, a user, a cluster), a column per quantity, NaN for a missing value. Weights
 are one per unit, or one per unit and column.
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from .._support.floats import Floats, np
+from .._support.floats import Booleans, Floats, np
 
 TwoEnds: TypeAlias = tuple[Floats, Floats]
 """The lower and the upper ends of columns."""
@@ -19,62 +18,78 @@ NOISE = 1e-12
 
 
 def means(values: Floats, weights: Floats) -> Floats:
-    """The weighted mean of each column, clipped to the range of its values; NaN without a value of
-    positive weight.
+    """The weighted mean of each column, within the range of its values.
+
+    NaN without a value of positive weight.
     """
-    x, w = weighed(values, weights)
-    return np.clip(over(x.sum(axis=0), w.sum(axis=0)), *ends(values, weights))
+    worth, w = weighed(values, weights)
+    mean = over(worth.sum(axis=0), w.sum(axis=0))
+    least, greatest = ends(values, weights)
+    return np.clip(mean, least, greatest)
 
 
 def spreads(values: Floats, weights: Floats) -> Floats:
-    """The standard deviation of each column over the queries; NaN for fewer than two, 0 if they
-    differ by rounding only.
+    """The standard deviation of each column over the queries.
+
+    NaN for fewer than two, 0 if they differ by rounding only.
     """
-    x, w = weighed((values - means(values, weights)) ** 2, weights)
+    squares = (values - means(values, weights)) ** 2
+    worth, w = weighed(squares, weights)
     n = np.count_nonzero(w, axis=0)
-    deviations = np.sqrt(over(over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
-    return np.where(
-        deviations <= NOISE * np.abs(ends(values, weights)).max(axis=0), 0.0, deviations
-    )
+    variance = over(worth.sum(axis=0), w.sum(axis=0))
+    deviation = np.sqrt(over(variance * n, n - 1))
+    largest = np.abs(ends(values, weights)).max(axis=0)
+    return np.where(deviation <= NOISE * largest, 0.0, deviation)
 
 
 def effective_number(weights: Floats) -> Floats:
-    """The number of equal weights whose mean varies as much as one with these weights (Kish, Survey
-    Sampling, 1965).
+    """The number of equal weights whose mean varies as much as one with these weights.
+
+    References
+    ----------
+    L. Kish (1965), Survey sampling.
     """
-    shares = over(
-        weights, weights.max(axis=0, initial=0.0)
-    )  # their squares neither overflow nor vanish
-    return np.nan_to_num(over(shares.sum(axis=0) ** 2, (shares**2).sum(axis=0)))
+    # The squares of shares neither overflow nor vanish.
+    share = over(weights, weights.max(axis=0, initial=0.0))
+    squares = (share**2).sum(axis=0)
+    return np.nan_to_num(over(share.sum(axis=0) ** 2, squares))
 
 
 def errors(values: Floats, weights: Floats) -> Floats:
     """The standard error of each column's weighted mean (the usual one where weights are equal)."""
-    x, w = weighed(values - means(values, weights), weights)
+    deviation = values - means(values, weights)
+    worth, w = weighed(deviation, weights)
     n = effective_number(w)
-    return over(np.sqrt(over((x**2).sum(axis=0) * n, n - 1)), w.sum(axis=0))
+    squares = (worth**2).sum(axis=0)
+    size = np.sqrt(over(squares * n, n - 1))
+    return over(size, w.sum(axis=0))
 
 
 def acceleration(values: Floats, weights: Floats) -> Floats:
-    """The acceleration of BCa: a sixth of the skewness of the jackknife means."""
-    x, w = weighed(values - means(values, weights), weights)
+    """The acceleration a of BCa: a sixth of the skewness of the jackknife means."""
+    deviation = values - means(values, weights)
+    worth, w = weighed(deviation, weights)
     there = ~np.isnan(values)
-    left = np.where(
-        there, over(-x, w.sum(axis=0) - w), 0.0
-    )  # the mean without the query, minus the mean
-    left = np.where(np.isfinite(left), left, 0.0)
     n = np.count_nonzero(there, axis=0)
-    inner = np.where(there, left.sum(axis=0) / n - left, 0.0)
-    squares = (inner**2).sum(axis=0)
-    return np.where(squares > 0, over((inner**3).sum(axis=0), 6 * squares**1.5), 0.0)
+    # The mean without the query, less the mean.
+    change = over(-worth, w.sum(axis=0) - w)
+    change = np.where(there & np.isfinite(change), change, 0.0)
+    mean_change = change.sum(axis=0) / n
+    u = np.where(there, mean_change - change, 0.0)
+    squares = (u**2).sum(axis=0)
+    cubes = (u**3).sum(axis=0)
+    a = over(cubes, 6 * squares**1.5)
+    return np.where(squares > 0, a, 0.0)
 
 
 def weighed(values: Floats, weights: Floats) -> TwoEnds:
-    """The values times their weights, and the weights; both 0 if the value is missing or the weight
-    is 0.
+    """The values times their weights, and the weights.
+
+    Both are 0 if the value is missing or the weight is 0.
     """
     of_column = by_column(weights)
-    there = ~np.isnan(values) & (of_column > 0)  # a weight of 0 also removes log 0
+    # A weight of 0 also removes log 0.
+    there = ~np.isnan(values) & (of_column > 0)
     w = there * of_column
     return np.where(there, values, 0.0) * w, w
 
@@ -86,8 +101,15 @@ def by_column(weights: Floats) -> Floats:
 
 def ends(values: Floats, weights: Floats) -> TwoEnds:
     """The least and the greatest value of positive weight in each column; NaN without one."""
-    weighing = np.where(by_column(weights) > 0, values, np.nan)
-    return np.fmin.reduce(weighing, initial=np.nan), np.fmax.reduce(weighing, initial=np.nan)
+    weighing = only_where(by_column(weights) > 0, values)
+    least = np.fmin.reduce(weighing, initial=np.nan)
+    greatest = np.fmax.reduce(weighing, initial=np.nan)
+    return least, greatest
+
+
+def only_where(condition: Booleans, x: Any) -> Floats:
+    """The values where a condition holds, else NaN."""
+    return np.where(condition, x, np.nan)
 
 
 def over(x: Any, y: Any) -> Floats:

@@ -44,7 +44,7 @@ def gains(x: list[float], mean: float, method: str, ci: float = 0.95) -> list[fl
 @each("method", METHODS)
 @each("mean", [0.1, 0.4, 0.5, 0.9])
 def test_the_capital_of_a_bet_is_that_of_the_papers_formulas(method: Any, mean: float) -> None:
-    found = Bets.of(column(X), 0.95, method).capital(np.array([mean]))[:, 0]
+    found = Bets.on_values(column(X), 0.95, method).capital(np.array([mean]))[:, 0]
     assert found.tolist() == pytest.approx(gains(X, mean, method), rel=1e-12)
 
 
@@ -59,7 +59,7 @@ def test_the_capital_of_a_bet_is_that_of_the_papers_formulas(method: Any, mean: 
 )
 def test_the_hedged_capital_is_confseqs(mean: float, after: Any, theirs: Any) -> None:
     """Of its version 0.0.11: betting_mart(X, mean, alpha=0.05, trunc_scale=0.75), half the larger capital of both sides."""
-    up, down = (Bets.of(column(x), 0.95, "betting") for x in (X, [1 - x for x in X]))
+    up, down = (Bets.on_values(column(x), 0.95, "betting") for x in (X, [1 - x for x in X]))
     both = np.maximum(up.capital(np.array([mean])), down.capital(np.array([1 - mean])))[:, 0]
     assert [math.exp(both[n - 1]) / 2 for n in after] == pytest.approx(theirs, rel=1e-12)
 

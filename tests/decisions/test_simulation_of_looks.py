@@ -53,7 +53,7 @@ DIFFERENCES: dict[str, Any] = {
 def ever_out(d: Any, mean: Any, method: Any) -> float:
     """The share of experiments, a column each, whose true mean is outside the interval after any of the values."""
     x, m = (d + 1) / 2, (mean + 1) / 2
-    won = [Bets.of(side, 0.95, method).most(against) for side, against in ((x, m), (1 - x, 1 - m))]
+    won = [Bets.on_values(side, 0.95, method).most(against) for side, against in ((x, m), (1 - x, 1 - m))]
     return float(np.mean(np.maximum(*won) >= np.log(40)))
 
 

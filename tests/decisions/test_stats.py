@@ -552,5 +552,5 @@ def test_draws_that_all_lie_on_one_side_count_half_a_draw_on_the_other() -> None
     for center, share in ((9.0, 7 / 8), (0.5, 1 / 8)):
         z = normal.inv_cdf(share)
         wanted = [normal.cdf(2 * z + normal.inv_cdf(level)) for level in (0.025, 0.975)]
-        found = Quantiles.of(drawn, center, 0.0, np.array([1.0, 4.0]))
+        found = Quantiles.around(drawn, center, 0.0, np.array([1.0, 4.0]))
         assert [found.level(share) for share in (0.025, 0.975)] == pytest.approx(wanted)
