@@ -321,7 +321,9 @@ def _sums(metric: MetricColumn, suffixes: Sequence[str], figures: Sequence[Tree]
 
 
 class Problem(NamedTuple):
-    """What `check` finds: its severity and name, the test of rows, and whether documents have it."""
+    """What `check` finds: its severity and name, the test of rows, and whether documents have
+    it.
+    """
 
     severity: str
     name: str

@@ -133,7 +133,8 @@ def sql(
     Examples
     --------
     >>> import rankframe as rf
-    >>> text = rf.sql("ndcg@10", dialect="duckdb", table="judged", query="session_id", label="grade")
+    >>> columns = {"query": "session_id", "label": "grade"}
+    >>> text = rf.sql("ndcg@10", dialect="duckdb", table="judged", **columns)
     >>> print(text[-59:])                                               # doctest: +SKIP
     """
     load("sqlglot", "sql")

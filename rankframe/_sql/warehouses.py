@@ -84,7 +84,8 @@ class Warehouse:
     shown
         Turns such an id into text again; the id itself where it is text.
     fails
-        An expression that fails with a text, as its cast to a number, whose error quotes it; None where a query cannot fail.
+        An expression that fails with a text, as its cast to a number, whose error quotes it; None
+        where a query cannot fail.
     nan
         Whether a number is NaN; None where a number cannot be NaN.
     float32
@@ -124,21 +125,45 @@ class Warehouse:
 
 WAREHOUSES: dict[Dialect, Warehouse] = {
     "bigquery": Warehouse(fails=_called("ERROR"), nan=_called("IS_NAN")),
-    "clickhouse": Warehouse(fails=_thrown, nan=_called("isNaN"), float32="float", no_number=_of_null, qualified=True),
-    "databricks": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float", no_number=_of_null),
+    "clickhouse": Warehouse(
+        fails=_thrown, nan=_called("isNaN"), float32="float", no_number=_of_null, qualified=True
+    ),
+    "databricks": Warehouse(
+        fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float", no_number=_of_null
+    ),
     "duckdb": Warehouse(fails=_called("ERROR"), nan=_called("ISNAN"), float32="float"),
     "mysql": Warehouse(
-        bytewise=_of_bytes, shown=_of_utf8, float32="float", no_number=_of_no_number, longest=64, one_window=True),
+        bytewise=_of_bytes,
+        shown=_of_utf8,
+        float32="float",
+        no_number=_of_no_number,
+        longest=64,
+        one_window=True,
+    ),
     "oracle": Warehouse(
-        bytewise=_collated("BINARY"), fails=as_double, nan=_is_nan,
-        text="varchar2(4000)", upper=True),
+        bytewise=_collated("BINARY"),
+        fails=as_double,
+        nan=_is_nan,
+        text="varchar2(4000)",
+        upper=True,
+    ),
     "postgres": Warehouse(
-        bytewise=_collated("C", quoted=True), fails=as_double, nan=_is_text_nan, float32="float", underflows=True, longest=63),
+        bytewise=_collated("C", quoted=True),
+        fails=as_double,
+        nan=_is_text_nan,
+        float32="float",
+        underflows=True,
+        longest=63,
+    ),
     "redshift": Warehouse(fails=as_double, nan=_is_text_nan, float32="float", underflows=True),
     "snowflake": Warehouse(fails=as_double, nan=_is_text_nan, upper=True),
-    "spark": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float", no_number=_of_null),
+    "spark": Warehouse(
+        fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float", no_number=_of_null
+    ),
     "sqlite": Warehouse(bytewise=_collated("BINARY"), no_number=_of_text, qualified=True),
     "trino": Warehouse(fails=_called("FAIL"), nan=_called("IS_NAN"), float32="float"),
-    "tsql": Warehouse(bytewise=_collated("Latin1_General_100_BIN2"), fails=as_double, text="nvarchar(4000)"),
-}  # fmt: skip
+    "tsql": Warehouse(
+        bytewise=_collated("Latin1_General_100_BIN2"), fails=as_double, text="nvarchar(4000)"
+    ),
+}
 """The dialects by their names in sqlglot."""

@@ -12,9 +12,20 @@ from .._words.sorted_rows import POSITION, SortedRows
 from ..errors import RankframeError
 
 Dialect: TypeAlias = Literal[
-    "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "oracle", "postgres", "redshift", "snowflake", "spark",
-    "sqlite", "trino", "tsql",
-]  # fmt: skip
+    "bigquery",
+    "clickhouse",
+    "databricks",
+    "duckdb",
+    "mysql",
+    "oracle",
+    "postgres",
+    "redshift",
+    "snowflake",
+    "spark",
+    "sqlite",
+    "trino",
+    "tsql",
+]
 
 TIED = ["#query", "#score"]
 """The key of a group of tied documents."""
@@ -24,10 +35,23 @@ GIVEN = pl.col("#given")
 """The label of the table, also of a document that a policy leaves out."""
 
 NO_SQL: dict[str, str] = {
-    "subtopic": "subtopics", "subtopic_weight": "subtopics", "cost": "costs of documents", "category": "categories", "group": "groups", "features": "features",
-    "base": "another ranking", "interactions": "past interactions", "items": "a catalog",
-    "stratum": "strata of judgments", "inclusion": "chances of being judged", "propensity": "clicks", "estimate": "clicks", "clip": "clicks", "memory_limit": "how a frame runs", "grouped": "how a frame runs",
-}  # fmt: skip
+    "subtopic": "subtopics",
+    "subtopic_weight": "subtopics",
+    "cost": "costs of documents",
+    "category": "categories",
+    "group": "groups",
+    "features": "features",
+    "base": "another ranking",
+    "interactions": "past interactions",
+    "items": "a catalog",
+    "stratum": "strata of judgments",
+    "inclusion": "chances of being judged",
+    "propensity": "clicks",
+    "estimate": "clicks",
+    "clip": "clicks",
+    "memory_limit": "how a frame runs",
+    "grouped": "how a frame runs",
+}
 """The options of `on` that have no SQL, with what they are about."""
 
 

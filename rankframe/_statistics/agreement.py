@@ -1,6 +1,7 @@
 """Agreement of judges, and of rankings that share few documents.
 
-That of judges comes from counts of documents by the two grades that they have. Counts may have further axes before the two of grades, as one of resamples; results have these.
+That of judges comes from counts of documents by the two grades that they have. Counts may have
+further axes before the two of grades, as one of resamples; results have these.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def quotient(x: Floats, y: Floats) -> Floats:
 def kappa(counts: Floats, penalty: Penalty = "plain") -> Floats:
     """Cohen's kappa: 1 less the disagreement over that of judges who grade at random.
 
-    The latter give as many of every grade. 1 for equal grades, 0 for chance; NaN if both have one grade only.
+    The latter give as many of every grade. 1 for equal grades, 0 for chance; NaN if both have one
+    grade only.
 
     References
     ----------
@@ -51,9 +53,9 @@ def kappa(counts: Floats, penalty: Penalty = "plain") -> Floats:
 def coincidences(grades: Floats, n_grades: int) -> Floats:
     """The pairs of grades that a document has from different judges, by document.
 
-    For two judges, each pair stands in both orders. `grades` has a row per judge, with the number of each document's grade, NaN where there is none.
-    A document with m of them has weight 1 / (m - 1), so that its pairs add up to m; one with fewer
-    than two has none.
+    For two judges, each pair stands in both orders. `grades` has a row per judge, with the number
+    of each document's grade, NaN where there is none. A document with m of them has weight 1 / (m -
+    1), so that its pairs add up to m; one with fewer than two has none.
     """
     is_given = grades[..., None] == np.arange(n_grades)
     times = is_given.sum(axis=0).astype(float)
@@ -69,8 +71,8 @@ def coincidences(grades: Floats, n_grades: int) -> Floats:
 def alpha(pairs: Floats) -> Floats:
     """Krippendorff's alpha for ordered grades, from the sums of `coincidences`.
 
-    It is NaN if there is one grade only. The distance of two grades is the number of grades that were given between them, half of their
-    own among these, squared.
+    It is NaN if there is one grade only. The distance of two grades is the number of grades that
+    were given between them, half of their own among these, squared.
 
     References
     ----------
@@ -128,7 +130,9 @@ def _orders(values: Floats) -> Floats:
 def kendall_union(original: Sequence[int], other: Sequence[int]) -> float:
     """Kendall's tau of two rankings that may hold different documents; NaN for fewer than two.
 
-    They are given by the numbers of their documents in the union of both. The number at each rank of one is compared with the number at that rank of the other. The end of a longer one does not count.
+    They are given by the numbers of their documents in the union of both. The number at each rank
+    of one is compared with the number at that rank of the other. The end of a longer one does not
+    count.
 
     References
     ----------

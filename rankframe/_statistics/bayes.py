@@ -1,4 +1,6 @@
-"""The Bayesian signed-rank test: the chances of positive, practically no and negative differences."""
+"""The Bayesian signed-rank test: the chances of positive, practically no and negative
+differences.
+"""
 
 from __future__ import annotations
 

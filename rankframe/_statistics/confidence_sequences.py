@@ -1,10 +1,11 @@
 """Confidence sequences for the means of bounded values: intervals that hold at all looks at once.
 
-They have p-values to match. A column of values, in the order in which they came, is a bet against each possible mean, with
-stakes that depend on earlier values only. If the mean is m, the capital of the bet against m is a
-martingale that starts at 1, so that it ever reaches 1 / a with a probability of at most a (Ville,
-1939). The interval has the means whose bet never did. This needs values whose mean, given the
-values before them, is the same throughout: an order that does not depend on the values.
+They have p-values to match. A column of values, in the order in which they came, is a bet against
+each possible mean, with stakes that depend on earlier values only. If the mean is m, the capital of
+the bet against m is a martingale that starts at 1, so that it ever reaches 1 / a with a probability
+of at most a (Ville, 1939). The interval has the means whose bet never did. This needs values whose
+mean, given the values before them, is the same throughout: an order that does not depend on the
+values.
 """
 
 from __future__ import annotations
@@ -181,7 +182,8 @@ def confidence_sequence(
 
     >>> import numpy as np
     >>> from rankframe._statistics.confidence_sequences import confidence_sequence
-    >>> low, high, p = confidence_sequence(np.zeros((40, 1)), (np.array([-1.0]), np.array([1.0])), looks=[10, 40])
+    >>> limits = np.array([-1.0]), np.array([1.0])
+    >>> low, high, p = confidence_sequence(np.zeros((40, 1)), limits, looks=[10, 40])
     >>> high.round(2).tolist(), p.tolist()
     ([[0.37], [0.11]], [[1.0], [1.0]])
     """

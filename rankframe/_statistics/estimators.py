@@ -200,7 +200,9 @@ class _Flips:
         return self._of_sums(i, both, both_weights)
 
     def _of_all(self, i: int, rest: Floats | None) -> Subsets:
-        """Those of all sets of units; or of units with a difference, and random ones of the rest."""
+        """Those of all sets of units; or of units with a difference, and random ones of the
+        rest.
+        """
         w = self.weights[:, i]
         worth = self.worth[:, i]
         there = w > 0 if rest is None else worth != 0
@@ -319,8 +321,8 @@ def bounded(
 def enough_bounded(share: float, ci: float) -> int:
     """After how many units without a change the bounded interval rules out the loss.
 
-    An interval takes two units. A loss of the whole range on a share of all units changes none of n with probability (1 -
-    share)^n.
+    An interval takes two units. A loss of the whole range on a share of all units changes none of n
+    with probability (1 - share)^n.
     """
     if share >= 1 or share < NOISE:
         return 2
@@ -666,9 +668,9 @@ def sequential(
 ) -> Estimate:
     """The confidence sequence of values in the order in which they came, and its p.
 
-    They hold at all looks at once. It tells how many times as wide it is as the interval of a single look, which `single` names,
-    with `resamples` and `seed`; and where the looks contradict each other, so that there is no
-    interval.
+    They hold at all looks at once. It tells how many times as wide it is as the interval of a
+    single look, which `single` names, with `resamples` and `seed`; and where the looks contradict
+    each other, so that there is no interval.
     """
     method = method_for(planned)
     limits = sample.limits.least, sample.limits.greatest
@@ -705,7 +707,8 @@ def prediction_powered(sample: Sample, alpha: float) -> Estimate:
 def adjusted(sample: Sample, alpha: float, *, adjust_mean: float | None = None) -> Estimate:
     """The mean of judged units, adjusted for a quantity known before (CUPED).
 
-    It has Student's interval and test. `adjust_mean` is the mean of that quantity over all units; None for that of the sample.
+    It has Student's interval and test. `adjust_mean` is the mean of that quantity over all units;
+    None for that of the sample.
     """
     return _of_judged(sample, alpha, within=False, mean=adjust_mean)
 

@@ -31,8 +31,8 @@ Runs: TypeAlias = Sequence[Sequence[int]]
 def interleaved(method: Method, runs: Runs, draws: Floats) -> list[Pick]:
     """The list that `method` shows, from the top.
 
-    `draws` are two numbers from 0 to below 1 for each of its ranks. Where one run has no document left, those of the other follow without a team, so that a longer
-    run has no advantage.
+    `draws` are two numbers from 0 to below 1 for each of its ranks. Where one run has no document
+    left, those of the other follow without a team, so that a longer run has no advantage.
     """
     shown: dict[int, Pick] = {}
     by_teams = PICKS[method](runs, draws, shown)

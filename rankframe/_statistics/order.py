@@ -23,7 +23,9 @@ class Order:
 
     @property
     def groups(self) -> Integers:
-        """1 for runs that none beats; n + 1 for those that a run of group n beats, and none later."""
+        """1 for runs that none beats; n + 1 for those that a run of group n beats, and none
+        later.
+        """
         n = len(self.means)
         group = np.zeros(n, dtype=np.int64)
         # A chain of runs of which each beats the next has at most n steps.

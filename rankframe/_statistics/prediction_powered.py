@@ -18,8 +18,11 @@ from .._support.floats import Booleans, Floats, np
 from .weighted_means import NOISE, effective_number, only_where, over
 
 OF_JUDGED: Mapping[str, pl.DataType] = {
-    "n_judged": pl.UInt32(), "tuned_weight": pl.Float64(), "variance_saved": pl.Float64(), "queries_to_halve": pl.Int64(),
-}  # fmt: skip
+    "n_judged": pl.UInt32(),
+    "tuned_weight": pl.Float64(),
+    "variance_saved": pl.Float64(),
+    "queries_to_halve": pl.Int64(),
+}
 """The columns that results have in addition."""
 
 

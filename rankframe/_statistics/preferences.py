@@ -181,11 +181,11 @@ def strengths(
 ) -> Strengths:
     """The strengths of `n` that are compared two at a time, under Davidson's model.
 
-    They have the maximum likelihood (R. R. Davidson, JASA 65, 1970). Of two with strengths s and t, the first wins with odds s, the second with odds t, and they tie
-    with odds nu sqrt(s t). An `outcome` of 0 means that the first wins, 1 a tie, 2 that the second
-    wins. `prior` is a number of wins, of losses and, if anything ties, of ties that each one is
-    given against another of mean strength. Comparisons of one cluster may resemble each other; with
-    ``None`` all are independent.
+    They have the maximum likelihood (R. R. Davidson, JASA 65, 1970). Of two with strengths s and t,
+    the first wins with odds s, the second with odds t, and they tie with odds nu sqrt(s t). An
+    `outcome` of 0 means that the first wins, 1 a tie, 2 that the second wins. `prior` is a number
+    of wins, of losses and, if anything ties, of ties that each one is given against another of mean
+    strength. Comparisons of one cluster may resemble each other; with ``None`` all are independent.
     """
     pairs, pair = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
     n_kinds = 3 * pairs.shape[1]

@@ -158,7 +158,9 @@ class Sample:
         return replace(self, values=over(total, weight), weights=weight, runs=runs)
 
     def number_differing(self) -> Floats:
-        """How many units of equal weight those that differ from their column's commonest value are."""
+        """How many units of equal weight those that differ from their column's commonest value
+        are.
+        """
         numbers = np.zeros(self.columns)
         weights = np.broadcast_to(by_column(self.weights), self.values.shape)
         for i in range(self.columns):

@@ -14,9 +14,10 @@ def honest_differences(
 ) -> tuple[Floats, Floats, Floats]:
     """The ends of the interval and the p-value of every two columns' difference of means.
 
-    It is the first mean less the second. Each unit's values are permuted among the columns. The largest mean less the smallest exceeds a
-    difference of two means in a share p of all permutations, among which the observed one counts;
-    the intervals reach as far as it does in a share alpha.
+    It is the first mean less the second. Each unit's values are permuted among the columns. The
+    largest mean less the smallest exceeds a difference of two means in a share p of all
+    permutations, among which the observed one counts; the intervals reach as far as it does in a
+    share alpha.
 
     References
     ----------

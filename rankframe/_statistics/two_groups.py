@@ -1,7 +1,7 @@
 """Estimators of two groups that share no unit: the difference and the ratio of their means.
 
-Both have intervals, and the difference a p-value. As for one sample, p < alpha exactly where the interval at the confidence 1 - alpha leaves out 0,
-and that of the ratio 1.
+Both have intervals, and the difference a p-value. As for one sample, p < alpha exactly where the
+interval at the confidence 1 - alpha leaves out 0, and that of the ratio 1.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def contrasted(
 ) -> tuple[Contrast, list[str]]:
     """The contrast of each column by the named estimator, and the estimator's name.
 
-    ``"auto"`` is the `automatic` one of each column. A group of one unit does not tell how far units vary: no interval, and p is 1.
+    ``"auto"`` is the `automatic` one of each column. A group of one unit does not tell how far
+    units vary: no interval, and p is 1.
     """
     alpha = math.nan if ci is None else round(1 - ci, 12)
     names = automatic(a, b) if name == "auto" else [name] * a.columns
@@ -101,8 +102,8 @@ def welch(
 ) -> Contrast:
     """Welch's test and interval, and Fieller's interval of the ratio.
 
-    Weights that differ count as fewer units. The ratio rho is tested by the mean of B less rho times that of A, with the degrees of freedom
-    of rho = 1.
+    Weights that differ count as fewer units. The ratio rho is tested by the mean of B less rho
+    times that of A, with the degrees of freedom of rho = 1.
 
     References
     ----------
