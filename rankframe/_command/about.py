@@ -18,7 +18,7 @@ import rankframe as rf
 from .._catalog.names import UNCLEAR
 from .._catalog.parse import texts_of
 from .._catalog.registry import Metric, find
-from .._support.docstrings import entries, sections
+from .._support.docstrings import entries, sections, summary
 from .._support.whole_files import write_whole
 from ..errors import UnknownMetric
 from . import reading
@@ -168,7 +168,7 @@ def plain(name: str) -> str:
 
 def names_of(metric: Metric) -> tuple[str, ...]:
     """All names of a metric, the one in its documentation among them."""
-    title, colon, _ = metric.doc.partition("\n")[0].partition(":")
+    title, colon, _ = summary(metric.doc).partition(":")
     shown = (metric.display or "", title if colon else "")
     return (metric.name, *metric.aliases, *metric.spellings, *shown)
 

@@ -31,7 +31,7 @@ import polars as pl
 from .._files.formats import FORMATS as TABLE_FORMATS, SUFFIXES, FormatName
 from .._files.sources import spelled, suffix_of
 from .._lift.polars import PolarsRanker
-from .._support.docstrings import entries, sections
+from .._support.docstrings import entries, sections, summary
 from .._table.conventions import CONVENTIONS
 from .._table.name_presets import PRESETS, whole_name
 from .._table.policies import Policies, declared
@@ -202,7 +202,7 @@ class Command:
     @property
     def help(self) -> str:
         """A line of help."""
-        first = self.about.partition("\n")[0]
+        first = summary(self.about)
         return first[:1].lower() + first[1:].removesuffix(".")
 
     @property

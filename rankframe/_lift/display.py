@@ -13,6 +13,7 @@ from typing import Any
 
 from .._catalog.registry import METRICS, Metric
 from .._results.markup import visible
+from .._support.docstrings import summary
 from .._support.methods import Lifted
 from .._table.name_presets import FLAT
 from .._table.roles import ROLES
@@ -243,13 +244,12 @@ def _help_of_options(prefix: str) -> str:
 def families(metrics: Iterable[Metric]) -> Mapping[tuple[str, str], list[Metric]]:
     """The metrics by family: its name and its description.
 
-    Both are in the first line of the module of its formulas.
+    Both are in the first sentence of the module of its formulas.
     """
     by_family: dict[tuple[str, str], list[Metric]] = {}
     for metric in metrics:
         module = sys.modules[metric.formula.__module__]
-        first_line = (inspect.getdoc(module) or "").partition("\n")[0]
-        family, _, about = first_line.partition(": ")
+        family, _, about = summary(inspect.getdoc(module)).partition(": ")
         key = (family, about) if metric.own else ("Your own", "")
         by_family.setdefault(key, []).append(metric)
     return by_family
@@ -261,13 +261,13 @@ def _is_formula(method: object) -> bool:
 
 def _a_line_each(methods: Mapping[str, object]) -> str:
     width = max(map(len, methods)) + 2
-    lines = [f"{name:<{width}}{_first_line(x)}" for name, x in methods.items()]
+    lines = [f"{name:<{width}}{_in_short(x)}" for name, x in methods.items()]
     return "\n".join(lines)
 
 
-def _first_line(method: object) -> str:
-    """What a method does, as the first line of its text says, without links."""
-    text = (inspect.getdoc(method) or "").partition("\n")[0]
+def _in_short(method: object) -> str:
+    """What a method does, as the first sentence of its text says, without links."""
+    text = summary(inspect.getdoc(method))
     return re.sub(r":\w+:`[~.\w]*?(\w+)`", r"\1", text).replace("``", "")
 
 

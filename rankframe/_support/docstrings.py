@@ -14,6 +14,12 @@ def sections(doc: str) -> tuple[str, dict[str, str]]:
     return before.strip(), dict(zip(others[::2], texts, strict=True))
 
 
+def summary(doc: str | None) -> str:
+    """The first paragraph of a docstring, in one line."""
+    paragraph, _, _ = (doc or "").partition("\n\n")
+    return " ".join(paragraph.split())
+
+
 def entries(section: str) -> Iterator[tuple[str, str]]:
     """The names on top of each entry of a section, and the text below them."""
     for names, body in re.findall(r"^(\S.*)\n((?:[ ]+.*\n?|\n)+)", section, flags=re.MULTILINE):

@@ -21,6 +21,7 @@ from ..._results.columns import schema
 from ..._results.grid import Cell, Grid, Record, left_out, number, numbers, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes
+from ..._support.docstrings import summary
 from ..._table.conventions import CONVENTIONS, Convention, Otherwise
 from ..._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from ..._table.setup import Setup, refuse_bounds
@@ -322,8 +323,7 @@ def explained(text: str) -> pl.DataFrame:
     """A row per tool that has the metric, with all its choices; no table is evaluated."""
     call = _only(text)
     setup = Setup()
-    summary, _, _ = call.metric.doc.partition("\n")
-    rows = [Row(OURS, None, call.text, (), summary)]
+    rows = [Row(OURS, None, call.text, (), summary(call.metric.doc))]
     for tool, convention, other in _meant(call):
         if other is not None:
             rows.append(Row(tool, None, None, (), convention.note, other.says))
