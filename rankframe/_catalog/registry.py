@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, ov
 
 import polars as pl
 
-from .._support.methods import called_by_users
+from .._support.methods import called_by_users, with_short_traceback
 from .._support.option_kinds import ANY_OPTION, CUTOFF, Kind, annotation_of, kind_of, role_of
 from .._support.option_values import Range
 from ..errors import InvalidOption, UnknownMetric, near_words, shown
-from .names import ENDING, UNCLEAR, spellings_of, unclear
+from .names import ENDING, ROWS_OF, UNCLEAR, spellings_of, unclear
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -194,7 +194,7 @@ class Metric:
         is similar.
         """
         own = dict.fromkeys((*self.aliases, self.formula.__name__, self.name), self.name)
-        of_tools = spellings_of(self.name, ())
+        of_tools = [name for _, name, _ in ROWS_OF.get(self.name, ())]
         return own | {name: self.name if name in of_tools else name for name in self.spellings}
 
     def meanings(self, name: str) -> list[Mapping[str, Any]]:
@@ -474,16 +474,16 @@ def _declare(
                 f"{shown(other)} is no name of a metric; write text, as @rf.{decorator}('top')"
             )
 
-    @called_by_users
+    @with_short_traceback
     def register(formula: Any) -> Any:
         if not inspect.isfunction(formula):
             raise InvalidOption(f"{shown(formula)} is no function; write @rf.{decorator} above one")
         name, *own = dict.fromkeys([text or formula.__name__, formula.__name__, *others])
         entry = Metric(name, formula, tuple(own), **options)
-        entry = replace(
-            entry, spellings={**entry.spellings, **spellings_of(name, entry.parameters)}
-        )
-        _refuse_name(entry, among)
+        of_tools = spellings_of(name, lambda option: option in entry.parameters)
+        entry = replace(entry, spellings={**entry.spellings, **of_tools})
+        if not entry.own:  # a test reads the library's own names, which no import need do
+            _refuse_name(entry, among)
         among.put(name, entry)
         return formula
 

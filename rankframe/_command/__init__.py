@@ -9,7 +9,7 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from io import TextIOWrapper
 
@@ -97,13 +97,17 @@ def start(arguments: argparse.Namespace) -> Outcome:
     return Outcome("\n".join([*lines, more]))
 
 
-def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
-    """The parser of all commands, with their help; those that are none of `words`, if these are given, without their options."""
+def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands, with their help; of the command alone that is the first of
+    `words`, if these are given; and if that is no command, of all without their options.
+    """
+    first = words[0] if words else None
+    asked = [command for command in COMMANDS if command.name == first]
     top = Parser(
         prog="rankframe",
         description="Ranking metrics of a table, or of runs and their judgments.\n'rankframe COMMAND "
         "--help' tells more.",
-        epilog=epilog([command.examples[0] for command in COMMANDS]),
+        epilog=epilog([command.examples[0] for command in asked or COMMANDS]),
         formatter_class=partial(
             argparse.RawDescriptionHelpFormatter, max_help_position=HELP_COLUMN
         ),
@@ -111,6 +115,6 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_to(commands, with_options=words is None or command.name in words)
+    for command in asked or COMMANDS:
+        command.add_to(commands, with_options=words is None or bool(asked))
     return top

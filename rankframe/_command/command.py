@@ -154,7 +154,7 @@ class Command:
     metrics
         The default of its metrics; empty if it takes none.
     verb
-        The method of a ranker whose keywords are options.
+        Gives the method of a ranker whose keywords are options; called for the command that runs.
     formats
         The formats of its table; empty if it prints none.
     pictures
@@ -175,7 +175,7 @@ class Command:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     files: int | str | None = None
     metrics: Sequence[str] = ()
-    verb: Callable[..., Any] | None = None
+    verb: Callable[[], Callable[..., Any]] | None = None
     formats: Sequence[str] = FORMATS
     pictures: Sequence[str] = ()
     endings: Mapping[str, str] = field(default_factory=dict)
@@ -209,7 +209,7 @@ class Command:
     def add_to(
         self, commands: argparse._SubParsersAction[Parser], *, with_options: bool = True
     ) -> None:
-        """Add the command to a parser; without its options if another command is to run, as they take longest."""
+        """Add the command to a parser; without its options if no command is to run, as they take longest."""
         text = " ".join(EXAMPLE.sub("", OWN.sub("", self.about)).split())
         sub = commands.add_parser(
             self.name,
@@ -219,7 +219,7 @@ class Command:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=self.abbreviated,
         )
-        sub.set_defaults(command=self.run, parser=sub, verb=self.verb, usual_metrics=self.metrics)
+        sub.set_defaults(command=self.run, parser=sub, verb=None, usual_metrics=self.metrics)
         if with_options:
             self._add_options(sub)
 
@@ -241,7 +241,9 @@ class Command:
             )
         add_declared(sub, self.run, self.options)
         if self.verb is not None:
-            add_parameters(sub, self.verb)
+            method = self.verb()
+            sub.set_defaults(verb=method)
+            add_parameters(sub, method)
         if self.formats:
             self._add_format(sub)
         must = [
@@ -294,13 +296,18 @@ def epilog(examples: Sequence[str]) -> str:
 def add_declared(
     sub: Parser, by: Callable[..., object], settings: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Add the options in the docstring of a function, with further settings as argparse takes them."""
+    """Add the options in the docstring of a function, with further settings as argparse takes
+    them; a help may be a function that gives it.
+    """
     for words, text in OWN.findall(inspect.getdoc(by) or ""):
         names = words.replace(", ", " ").split()
         value = None if names[-1].startswith("-") else names.pop()
         kind = {"action": "store_true"} if value is None else {"metavar": value}
         further = settings.get(names[-1] if names else str(value), {})
-        sub.add_argument(*names, **{**kind, "help": " ".join(text.split()), **further})
+        help_text = further.get("help", " ".join(text.split()))
+        if callable(help_text):
+            help_text = help_text()
+        sub.add_argument(*names, **{**kind, **further, "help": help_text})
 
 
 def add_files(sub: Parser, nargs: int | str) -> None:

@@ -10,7 +10,7 @@ from .command import Outcome, command
 from .output import OutputTable
 
 
-@command(files="+", verb=ClickVerbs.interleave)
+@command(files="+", verb=lambda: ClickVerbs.interleave)
 def interleave(arguments: Namespace) -> Outcome:
     """Mix two runs into one list per query, for users to compare.
 
@@ -20,7 +20,7 @@ def interleave(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "interleaving", labels=False)))
 
 
-@command(files=1, verb=ClickVerbs.preference)
+@command(files=1, verb=lambda: ClickVerbs.preference)
 def preference(arguments: Namespace) -> Outcome:
     """Which of two interleaved runs users prefer, by their clicks.
 
@@ -31,7 +31,7 @@ def preference(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(found.table, result=found))
 
 
-@command(files=1, verb=PreferenceVerbs.bradley_terry)
+@command(files=1, verb=lambda: PreferenceVerbs.bradley_terry)
 def strengths(arguments: Namespace) -> Outcome:
     """Win rates and strengths of what was compared two at a time.
 

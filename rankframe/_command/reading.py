@@ -102,7 +102,7 @@ def refuse_metrics(files: Sequence[str]) -> None:
     for word in files:
         refuse(
             (
-                _is_metric(word) and not Path(word).exists(),
+                not Path(word).exists() and _is_metric(word),
                 f"{word} is a metric, and no file; write -m {word}",
             )
         )

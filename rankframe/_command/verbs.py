@@ -12,6 +12,7 @@ import polars as pl
 
 import rankframe as rf
 
+from .. import _pictures
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.fusions import FUSIONS
@@ -21,12 +22,10 @@ from .._catalog.requests import Request, averaged, calls_of
 from .._files.write import QrelsFormat, as_path
 from .._lift.polars import PolarsRanker
 from .._lift.ranker import ClickVerbs, CollectionVerbs, ItemVerbs, Ranker
-from .._pictures.draw import background_of
-from .._pictures.plots import deepest
-from .._pictures.report_page import ENDINGS
 from .._plan.per_query import names_of
 from .._results.grid import queries_of, records
 from .._results.markup import CONTROL
+from .._results.result import Style
 from .._support.extras import load
 from .._support.progress import Progress
 from .._support.whole_files import write_whole
@@ -34,13 +33,7 @@ from .._table.conventions import CONVENTIONS, Convention
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import in_memory, refuse_names
-from .._verbs.audit.tool_comparison import conventions as compared, explained, short
-from .._verbs.decide.gate import Style, passing
-from .._verbs.decide.power import power_sentences
-from .._verbs.decide.sequential import price
-from .._verbs.measure.judge import Findings, check as check_verb, failing, refuse_unknown
-from .._verbs.measure.paired_values import values
-from .._verbs.sample.unequal_runs import unequal
+from .._verbs import audit, decide, measure, sample
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
 from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of
@@ -238,7 +231,7 @@ def curve(arguments: Namespace) -> Outcome:
             setup,
             runs,
             calls,
-            arguments.to or min(RANKS, deepest(in_memory(table, setup), runs)),
+            arguments.to or min(RANKS, _pictures.plots.deepest(in_memory(table, setup), runs)),
         )
     if not arguments.per_query:
         key = [name for name in ("run", "rank") if name in table.columns]
@@ -256,7 +249,9 @@ def by_rank(
 ) -> pl.DataFrame:
     """A row per run, query and rank, with a column per metric."""
     at = {(call, k): call.with_defaults({"k": k}) for k in range(1, last + 1) for call in calls}
-    found = values(table, setup, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
+    found = measure.paired_values.values(
+        table, setup, runs, list(dict.fromkeys(at.values()))
+    ).with_row_index("#query")
     columns = {k: {x.text: pl.col(at[x, k].text) for x in calls} for k in range(1, last + 1)}
     rows = pl.concat(
         found.select("#query", RUN, "query_id", rank=pl.lit(k), **of_k)
@@ -273,7 +268,9 @@ def picture(
 ) -> bytes:
     """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
-    background = background_of("white" if arguments.background is None else arguments.background)
+    background = _pictures.draw.background_of(
+        "white" if arguments.background is None else arguments.background
+    )
     options = {**named, "cutoffs": cutoffs, "title": arguments.title, "background": background}
     chart = ranked.plot.curve(*(call.text for call in calls), **options)
     vl_convert, drawing = load("vl_convert", "plot"), chart.to_dict()
@@ -295,13 +292,18 @@ LINES = get_args(Style)
 TREC = {".run": "trec", ".trec": "trec", ".txt": "trec", ".gz": "trec"}
 """The endings of files that hold a run."""
 
-HELP_OF_BUDGETS = (
-    f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated"
-)
-BUDGET = {"dest": "budgets", "action": "append", "help": HELP_OF_BUDGETS}
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.summarize)
+def help_of_budgets() -> str:
+    """The help of the option ``--budget``."""
+    of_gate = help_of(PolarsRanker.gate, "budgets")
+    return f"{of_gate}, one or several with commas; may be repeated"
+
+
+BUDGET = {"dest": "budgets", "action": "append", "help": help_of_budgets}
+
+
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.summarize)
 def summarize(arguments: Namespace) -> Outcome:
     """Means of metrics with intervals, for each run and slice.
 
@@ -312,7 +314,7 @@ def summarize(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "resampling queries")))
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.compare)
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.compare)
 def compare(arguments: Namespace) -> Outcome:
     """Paired tests between runs, on the same queries.
 
@@ -331,7 +333,7 @@ def compare(arguments: Namespace) -> Outcome:
 @command(
     options={"--budget": {"required": True, **BUDGET}},
     files="+",
-    verb=PolarsRanker.gate,
+    verb=lambda: PolarsRanker.gate,
     formats=(*LINES, *FORMATS),
     endings={".txt": "text"},
     usual_format="text",
@@ -362,9 +364,13 @@ def gate(arguments: Namespace) -> Outcome:
     code = 0 if verdict else 1
     if arguments.format in LINES:
         settings = verdict.settings
-        notes = [*unequal(settings), *price(settings)] if arguments.format == "text" else []
+        notes = (
+            [*sample.unequal_runs.unequal(settings), *decide.sequential.price(settings)]
+            if arguments.format == "text"
+            else []
+        )
         return Outcome("\n".join([*verdict.lines(arguments.format), *notes]), code)
-    sentences = [passing(records(verdict.table))]
+    sentences = [decide.gate.passing(records(verdict.table))]
     return Outcome(OutputTable(verdict.table, sentences=sentences, grid=verdict.grid()), code)
 
 
@@ -392,7 +398,7 @@ def budgets_of(arguments: Namespace) -> dict[str, float]:
     return budgets
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.power)
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.power)
 def power(arguments: Namespace) -> Outcome:
     """How many queries it takes to detect a difference between runs.
 
@@ -401,10 +407,12 @@ def power(arguments: Namespace) -> Outcome:
     """
     found = reading.answered(arguments, "comparing")
     settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
-    return Outcome(OutputTable(found, sentences=power_sentences(records(found), settings)))
+    return Outcome(
+        OutputTable(found, sentences=decide.power.power_sentences(records(found), settings))
+    )
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=CollectionVerbs.reliability)
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: CollectionVerbs.reliability)
 def reliability(arguments: Namespace) -> Outcome:
     """How far the order of runs can be relied on.
 
@@ -418,7 +426,9 @@ def reliability(arguments: Namespace) -> Outcome:
 
 
 @command(
-    options={"--metric": {"default": "ndcg@10"}}, files="*", verb=CollectionVerbs.label_agreement
+    options={"--metric": {"default": "ndcg@10"}},
+    files="*",
+    verb=lambda: CollectionVerbs.label_agreement,
 )
 def label_agreement(arguments: Namespace) -> Outcome:
     """How far judges agree, and whether they put runs in one order.
@@ -452,7 +462,7 @@ def label_agreement(arguments: Namespace) -> Outcome:
     options={"--original": {"action": "append", "required": True}},
     files="+",
     metrics=DEFAULT_METRICS,
-    verb=CollectionVerbs.reproduces,
+    verb=lambda: CollectionVerbs.reproduces,
 )
 def reproduces(arguments: Namespace) -> Outcome:
     """How far runs reproduce original ones, as in repro_eval.
@@ -475,7 +485,7 @@ def reproduces(arguments: Namespace) -> Outcome:
     options={"--output": {"required": True}, "--budget": BUDGET},
     files="+",
     metrics=DEFAULT_METRICS,
-    verb=PolarsRanker.report,
+    verb=lambda: PolarsRanker.report,
     formats=(),
 )
 def report(arguments: Namespace) -> Outcome:
@@ -488,7 +498,10 @@ def report(arguments: Namespace) -> Outcome:
     $ rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 --budget map=0.01 -o report.html
     $ rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html
     """
-    target, metrics = writable(arguments.output, ENDINGS), reading.metrics_of(arguments)
+    target, metrics = (
+        writable(arguments.output, _pictures.report_page.ENDINGS),
+        reading.metrics_of(arguments),
+    )
     options = reading.values_of(arguments)
     of_gate = first_run(arguments) | {
         x: options[x] for x in ("baseline", "resamples", "seed") if x in options
@@ -503,7 +516,11 @@ def report(arguments: Namespace) -> Outcome:
         return Outcome(str(ranker.report(target, *metrics, **runs, **options, gate=verdict)))
 
 
-@command(files=1, metrics=("coverage@10", "gini@10", "personalization@10"), verb=ItemVerbs.catalog)
+@command(
+    files=1,
+    metrics=("coverage@10", "gini@10", "personalization@10"),
+    verb=lambda: ItemVerbs.catalog,
+)
 def catalog(arguments: Namespace) -> Outcome:
     """Metrics of what all users are shown, such as coverage and Gini.
 
@@ -514,7 +531,7 @@ def catalog(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "counting items")))
 
 
-@command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.compare_groups)
+@command(files=1, metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.compare_groups)
 def compare_groups(arguments: Namespace) -> Outcome:
     """How far apart the means of groups are, and whether by chance.
 
@@ -533,7 +550,7 @@ def compare_groups(arguments: Namespace) -> Outcome:
         }
     },
     files="+",
-    verb=PolarsRanker.fuse,
+    verb=lambda: PolarsRanker.fuse,
     formats=(*FORMATS, "trec"),
     endings=TREC,
 )
@@ -572,7 +589,7 @@ def as_lines(
         "--metric": {"default": "ndcg@10"},
     },
     files="+",
-    verb=PolarsRanker.tune,
+    verb=lambda: PolarsRanker.tune,
 )
 def tune(arguments: Namespace) -> Outcome:
     """Choose weights of a fusion by cross-validation over queries.
@@ -593,7 +610,7 @@ OF_BOTH_FILES = (
 )  # fmt: skip
 
 
-@command(files="+", verb=CollectionVerbs.pool)
+@command(files="+", verb=lambda: CollectionVerbs.pool)
 def pool(arguments: Namespace) -> Outcome:
     """The documents of several runs to judge, the most useful first.
 
@@ -604,7 +621,7 @@ def pool(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "pooling", labels=False)))
 
 
-@command(files="+", verb=ClickVerbs.propensities)
+@command(files="+", verb=lambda: ClickVerbs.propensities)
 def propensities(arguments: Namespace) -> Outcome:
     """How often users examine each rank, from a log of clicks.
 
@@ -614,7 +631,7 @@ def propensities(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "counting clicks", labels=False)))
 
 
-@command(files=1, verb=PolarsRanker.check)
+@command(files=1, verb=lambda: PolarsRanker.check)
 def check(arguments: Namespace) -> Outcome:
     """What is wrong with a run and its judgments, or worth knowing.
 
@@ -625,14 +642,16 @@ def check(arguments: Namespace) -> Outcome:
     $ rankframe check table.parquet --format json
     $ rankframe check clicks.csv --query session --doc item --label clicks --format csv > findings.csv
     """
-    refuse_unknown(arguments.fail_on)
-    found = Findings.of(findings(arguments).sort("severity", maintain_order=True))
-    unwanted = failing(found.table.to_dicts(), ["error", *(arguments.fail_on or ())])
+    measure.judge.refuse_unknown(arguments.fail_on)
+    found = measure.judge.Findings.of(findings(arguments).sort("severity", maintain_order=True))
+    unwanted = measure.judge.failing(found.table.to_dicts(), ["error", *(arguments.fail_on or ())])
     return Outcome(OutputTable(found.rows, result=found), int(bool(unwanted)))
 
 
 def _found(ranker: Ranker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
-    return check_verb(in_memory(ranker._frame, ranker._setup, spelling=spelled), qrels).rows
+    return measure.judge.check(
+        in_memory(ranker._frame, ranker._setup, spelling=spelled), qrels
+    ).rows
 
 
 def findings(arguments: Namespace) -> pl.DataFrame:
@@ -686,7 +705,11 @@ def conventions(arguments: Namespace) -> Outcome:
     )
     people = arguments.format in FOR_PEOPLE
     if arguments.explain is not None:
-        found = of_run(arguments, [arguments.explain]) if run else explained(arguments.explain)
+        found = (
+            of_run(arguments, [arguments.explain])
+            if run
+            else audit.tool_comparison.explained(arguments.explain)
+        )
         if not people:
             return Outcome(OutputTable(found))
         rows = found.filter(pl.col("says") != "").select("tool", "says").rows()
@@ -738,7 +761,9 @@ def rows_of(tool: str, convention: Convention) -> list[tuple[str, ...]]:
 
 def listed(settings: Mapping[str, object]) -> str:
     """Settings as text."""
-    return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
+    return ", ".join(
+        f"{name}={audit.tool_comparison.short(value)}" for name, value in settings.items()
+    )
 
 
 def of_run(arguments: Namespace, metrics: Sequence[str]) -> pl.DataFrame:
@@ -746,7 +771,10 @@ def of_run(arguments: Namespace, metrics: Sequence[str]) -> pl.DataFrame:
     ranker, _ = reading.ranked(arguments, PolarsRanker.conventions, metrics[0])
     rows = in_memory(ranker._frame, ranker._setup, spelling=spelled)
     with Progress("evaluating"):
-        return pl.concat(compared(rows, metric, arguments.observed).table for metric in metrics)
+        return pl.concat(
+            audit.tool_comparison.conventions(rows, metric, arguments.observed).table
+            for metric in metrics
+        )
 
 
 OF_JUDGMENTS = get_args(QrelsFormat)

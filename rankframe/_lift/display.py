@@ -7,12 +7,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from textwrap import fill, indent
 from typing import Any
 
 from .._catalog.registry import METRICS, Metric
-from .._results.markup import visible
 from .._support.methods import Lifted
 from .._table.name_presets import FLAT
 from .._table.roles import ROLES
@@ -37,6 +35,8 @@ class Shown:
 
     def html(self) -> str:
         """The facts as HTML, in the colours of the page."""
+        from html import escape
+
         cell = "text-align: left; vertical-align: top; background: none"
         rows = "".join(
             f'<tr style="background: none"><th style="{cell}; white-space: '
@@ -80,14 +80,14 @@ def shown_of(
             more = f" and {len(there) - FEW} more" if len(there) > FEW else ""
             facts.append((kind, _listed(there[:FEW]) + more))
     policies = {name: value for name, value in _changed(setup).items() if name not in ROLES}
-    facts.append(("policies", visible(str(option(**policies))) if policies else "the defaults"))
+    facts.append(("policies", _visible(str(option(**policies))) if policies else "the defaults"))
     return Shown(title, [*facts, *methods])
 
 
 def spelled(ranker: str, setup: Setup) -> str:
     """A ranker with its options in Python."""
     given = _changed(setup)
-    return visible(f"{ranker}.on({option(**given)})") if given else ranker
+    return _visible(f"{ranker}.on({option(**given)})") if given else ranker
 
 
 def _changed(setup: Setup) -> dict[str, object]:
@@ -107,8 +107,15 @@ def _changed(setup: Setup) -> dict[str, object]:
     return changed | convention | ({"names": FLAT} if setup.flat else {})
 
 
+def _visible(text: str) -> str:
+    """The text in one line; a call that shows nothing does not import the markup of results."""
+    from .._results.markup import visible
+
+    return visible(text)
+
+
 def _listed(names: Sequence[str]) -> str:
-    return visible(", ".join(names))
+    return _visible(", ".join(names))
 
 
 WIDTH = 100

@@ -18,8 +18,6 @@ from ..._catalog.flat_names import flat_names
 from ..._catalog.registry import Metric
 from ..._catalog.requests import Request, averaged, calls_of, each_of, read_requests
 from ..._plan.per_query import names_of
-from ..._results.grid import is_setting
-from ..._results.result import Result
 from ..._support.extras import versions
 from ..._support.methods import F
 from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
@@ -236,6 +234,8 @@ class VerbCall:
         """A result with the call among its settings, the policies in effect and the versions of the
         libraries; a frame as it is.
         """
+        from ..._results.result import Result
+
         if (
             not isinstance(found, Result) or "policies" in found.settings
         ):  # compare and gate write them down themselves
@@ -249,6 +249,8 @@ class VerbCall:
         """The metrics and options of the call, as a result keeps them: without tables, and the runs
         by their columns.
         """
+        from ..._results.grid import is_setting
+
         found: dict[str, object] = {}
         if self.requests:
             found["metrics"] = [call.text for call in averaged(self.requests, "")]
