@@ -129,6 +129,7 @@ def judge(
     ):
         tables = tables.of_judged_queries()
     if not part:  # checks of whole tables
+        tables = tables.with_matches()
         tables.refuse_no_common_query(unjudged)
         tables, repeats = tables.with_usual_run()
     for refusal in tables.refusals(missed, unjudged, repeats=repeats):
