@@ -11,6 +11,7 @@ import polars as pl
 from .._support.extras import load
 from .._support.floats import np
 from .pairs import greater_before, starts_of
+from .score_pairs import FIELDS, counts_of_pairs
 from .sorted_rows import QUERY, Needed
 
 
@@ -179,27 +180,42 @@ class Common:
         """The sum of `x` over these documents."""
         return self.needed.sum(pl.when(self.counted).then(x).cast(pl.Float64))
 
-    @property
-    def rising(self) -> pl.Expr:
-        """Positions by rising first score, then rising second score."""
-        return self.needed.column(
-            pl.int_range(pl.len()).over(self.needed.key, order_by=[self.score, self.other])
-        )
-
-    @property
-    def other_level(self) -> pl.Expr:
-        """The second score as a whole number, equal for equal scores."""
-        return self.needed.column(self.other.rank("dense").over(self.needed.key).cast(pl.Int64))
-
     def mean_rank(self, x: pl.Expr) -> pl.Expr:
         """The ranks of `x`, tied documents sharing the mean of theirs."""
         return self.needed.column(x.rank("average").over(self.needed.key))
 
-    def tied_pairs(self, *x: pl.Expr) -> pl.Expr:
-        """The number of pairs of documents that are equal in all of `x`."""
-        return self.total(
-            (self.needed.column(pl.len().over(*self.needed.key, *x)).cast(pl.Float64) - 1) / 2
+    @property
+    def tied(self) -> pl.Expr:
+        """The number of pairs of documents with the same first score."""
+        return self._counted_pairs("tied")
+
+    @property
+    def other_tied(self) -> pl.Expr:
+        """The number of pairs of documents with the same second score."""
+        return self._counted_pairs("other_tied")
+
+    @property
+    def both_tied(self) -> pl.Expr:
+        """The number of pairs of documents that have both scores in common."""
+        return self._counted_pairs("both_tied")
+
+    @property
+    def discordant(self) -> pl.Expr:
+        """The number of pairs of documents that the two scores order differently, without ties."""
+        return self._counted_pairs("discordant")
+
+    def _counted_pairs(self, name: str) -> pl.Expr:
+        rows = pl.struct(
+            query=QUERY,
+            rank=Pair.rank,
+            score=self.score,
+            other_rank=Pair.other_rank,
+            other_score=self.other,
         )
+        types = pl.Struct(dict.fromkeys(FIELDS, pl.Float64))
+        counts = rows.map_batches(counts_of_pairs, return_dtype=types)
+        found = self.needed.column(counts, b"pairs of scores" + rows.meta.serialize())
+        return self.total(found.struct.field(name))
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
         """For each of these documents, the number before it by `order` with a greater `value`; 0

@@ -84,9 +84,10 @@ def kendall_tau(pair: Pair) -> pl.Expr:
     """
     both = pair.common
     pairs = both.n * (both.n - 1) / 2
-    tied, other_tied = both.tied_pairs(both.score), both.tied_pairs(both.other)
-    both_tied = both.tied_pairs(both.score, both.other)
-    discordant = both.total(both.greater_before(both.rising, both.other_level))
+    tied = both.tied
+    other_tied = both.other_tied
+    both_tied = both.both_tied
+    discordant = both.discordant
     untied = ((pairs - tied) * (pairs - other_tied)).sqrt()
     return pl.when(untied > 0).then(
         (pairs - tied - other_tied + both_tied - 2 * discordant) / untied
@@ -266,9 +267,9 @@ def ndpm(pair: Pair) -> pl.Expr:
     (1, 0.3333333333333333)
     """
     both = pair.common
-    ordered = both.n * (both.n - 1) / 2 - both.tied_pairs(both.score)
-    tied = both.tied_pairs(both.other) - both.tied_pairs(both.score, both.other)
-    discordant = both.total(both.greater_before(both.rising, both.other_level))
+    ordered = both.n * (both.n - 1) / 2 - both.tied
+    tied = both.other_tied - both.both_tied
+    discordant = both.discordant
     return pl.when(ordered > 0).then((discordant + tied / 2) / ordered)
 
 

@@ -399,8 +399,9 @@ def _agreement(
     order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
     score, other_score = order.score, other_order.score
     listed = score.is_not_null() | other_score.is_not_null()
-    for of_score, of_table in ((setup, table), (of_other, others)):
-        refuse_faults(frame.filter(listed), of_score, of_table, label=labels)
+    in_a_ranking = frame if listed.all() else frame.filter(listed)
+    refuse_faults(in_a_ranking, setup, table, label=labels)
+    refuse_faults(in_a_ranking, of_other, others, label=labels, documents=False)
     retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
     both = retrieved & other_retrieved
     ranks = {"#rank": order.position, "#other_rank": other_order.position}
