@@ -358,18 +358,16 @@ class Figures(dict[str, Any]):
         )
 
 
-def means(found: Mapping[str, Any]) -> dict[str, float]:
-    """The mean AUC of the queries by the score and by the order shown, each with its standard
-    error.
-    """
+def mean_by_score(found: Mapping[str, Any]) -> dict[str, float]:
+    """The mean AUC of the queries by the score, with its standard error."""
     mean, error = _mean_and_error(*(found[name] for name in OF_AUC))
-    shown = _mean_and_error(*(found[f"shown {name}"] for name in OF_AUC))
-    return {
-        "mean": mean,
-        "standard error": error,
-        "shown mean": shown[0],
-        "shown standard error": shown[1],
-    }
+    return {"mean": mean, "standard error": error}
+
+
+def mean_by_order_shown(found: Mapping[str, Any]) -> dict[str, float]:
+    """The mean AUC of the queries by the order shown, with its standard error."""
+    mean, error = _mean_and_error(*(found[f"shown {name}"] for name in OF_AUC))
+    return {"shown mean": mean, "shown standard error": error}
 
 
 def _mean_and_error(n: int, total: float, squares: float, variance: float) -> tuple[float, float]:
@@ -442,7 +440,8 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     tuple(NO_RUNS): Figures._of_stacked,
     ("docs", "alike"): Figures._of_documents,
     ("category separator", "subtopic separator"): Figures._of_texts,
-    ("mean", "standard error", "shown mean", "shown standard error"): lambda found: means(found),
+    ("mean", "standard error"): mean_by_score,
+    ("shown mean", "shown standard error"): mean_by_order_shown,
 }  # fmt: skip
 """The figures that are computed together."""
 
@@ -462,7 +461,7 @@ def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         most = name.startswith("most ") or name.endswith(" separator")
         put = min if name.startswith("least ") else max if most else sum
         found[name] = put(values) if values else math.nan
-    return found | means(found)
+    return found | mean_by_score(found) | mean_by_order_shown(found)
 
 
 def as_json(figures: Mapping[str, Any]) -> str:

@@ -304,9 +304,12 @@ class Setup:
         """The setup with other roles, policies or settings of `Running`."""
         parts: dict[str, Any] = {}
         for part, names in PARTS.items():
+            now = getattr(self, part)
             own = {name: values.pop(name) for name in names if name in values}
-            if own:
-                parts[part] = replace(getattr(self, part), **own)
+            if any(getattr(now, name) is not value for name, value in own.items()):
+                parts[part] = replace(now, **own)
+        if not parts and not values:
+            return self
         return replace(self, **parts, **values)
 
     def of_table(self, names: Container[str]) -> Setup:

@@ -36,9 +36,8 @@ class TopGrade:
         if self.setup.policies.unjudged == "bounds":
             found = _with_other_bounds(rows, self.setup, self.calls)
         else:
-            found = [
-                call for call in self.calls if takes_largest_label(self.setup, rows.schema, call)
-            ]
+            schema = rows.schema
+            found = [call for call in self.calls if takes_largest_label(self.setup, schema, call)]
         if found:
             self.taking |= dict.fromkeys(found)
             self.largest = max(self.largest, largest_label(rows, self.setup, found))
