@@ -272,7 +272,10 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
         pl.col(ROW).is_null()
     )  # in these rows, only columns that name the run have values
     keys += [name for name in run.columns if name not in keys and missed[name].count()]
+    of_run = bool((left >= 0).all())
     for name in keys:
+        if of_run and _have_one_type(run, judged, name):
+            continue  # the rows of the run have it
         key: Any = run.back(name, both[name]) if name not in judged.columns else None
         if key is None:
             either = pd.concat([run.columns[name], judged.columns[name]], ignore_index=True)
@@ -283,6 +286,13 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
     if setup.roles.label not in judged.polars.columns:
         rest = rest.assign(**{setup.roles.label: 1})
     return pd.concat([result, _rows(rest, right)], axis=1)
+
+
+def _have_one_type(run: Source, judged: Source, name: str) -> bool:
+    """Whether a column has the same type in both frames, or the run alone has it."""
+    if name not in judged.columns:
+        return True
+    return bool(run.columns[name].dtype == judged.columns[name].dtype)
 
 
 def _table(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:
@@ -348,7 +358,13 @@ def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
 
 def _rows(frame: pd.DataFrame, numbers: NDArray[np.int64]) -> pd.DataFrame:
     """A copy of the rows with these numbers, with a new index; -1 gives a row of missing values."""
-    return frame.set_axis(range(len(frame)), axis=0).reindex(numbers).reset_index(drop=True).copy()
+    numbered = frame.set_axis(range(len(frame)), axis=0)
+    if np.array_equal(numbers, np.arange(len(frame))):
+        return numbered.copy()
+    is_there = bool((numbers >= 0).all())
+    rows = numbered.take(numbers) if is_there else numbered.reindex(numbers)
+    rows.index = pd.RangeIndex(len(rows))
+    return rows
 
 
 def levels_of(frame: pd.DataFrame, columns: Container[str]) -> dict[str, Any]:
