@@ -229,7 +229,8 @@ def _a_line_each(methods: Mapping[str, object]) -> str:
 
 def _first_line(method: object) -> str:
     """What a method does, as the first line of its text says, without links."""
-    text = (inspect.getdoc(method) or "").partition("\n")[0]
+    documented = method.function if isinstance(method, Lifted) else method
+    text = (inspect.getdoc(documented) or "").partition("\n")[0]
     return re.sub(r":\w+:`[~.\w]*?(\w+)`", r"\1", text).replace("``", "")
 
 

@@ -172,6 +172,7 @@ def function_as_method(function: F) -> F:
     made = function, annotation_of("return", returns, original)
     method = Lifted(lambda: made)
     method.__module__ = function.__module__
+    method.__doc__ = function.__doc__  # doctest finds the examples
     return cast(F, method)
 
 
