@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher, get_close_matches
 from types import EllipsisType, NoneType, TracebackType
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -371,6 +370,8 @@ def near_words(word: str, known: Mapping[str, str], most: int) -> list[str]:
     """What at most `most` of the known words mean: those most similar to `word`, in upper or lower
     case.
     """
+    from difflib import SequenceMatcher, get_close_matches
+
     given, by_lower = word.lower(), {name.lower(): meant for name, meant in known.items()}
     if given in by_lower:
         return [by_lower[given]]

@@ -93,7 +93,7 @@ def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Drawn[P]:
             return matplotlib(figure, ax, background)
         return altair(figure, background or "white")
 
-    return cast("Drawn[P]", Lifted(call, Picture))
+    return cast("Drawn[P]", Lifted(lambda: (call, Picture)))
 
 
 class Plots(Owner, Generic[Picture]):

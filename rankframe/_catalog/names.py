@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .._table.conventions import CONVENTIONS, Settings, metrics_in
 
@@ -135,14 +135,20 @@ ROWS: Sequence[tuple[str, str, str, Settings]] = [
 """The rows of `IN_TOOLS`: the tool, its name, the metric here, and the options of the row."""
 
 
-def spellings_of(metric: str, parameters: Collection[str]) -> dict[str, Settings]:
-    """The names of a metric in tools, with the options that each implies."""
-    found = {}
-    for tool, name, ours, options in ROWS:
+ROWS_OF: dict[str, list[tuple[str, str, Settings]]] = {}
+"""The rows by their metrics: the tool, its name, and the options of the row."""
+
+for _tool, _name, _metric, _options in ROWS:
+    ROWS_OF.setdefault(_metric, []).append((_tool, _name, _options))
+
+
+def spellings_of(metric: str, takes: Callable[[str], bool]) -> dict[str, Settings]:
+    """The names of a metric in tools, with the options that each implies; `takes` says whether the
+    metric has an option.
+    """
+    spellings = {}
+    for tool, name, options in ROWS_OF.get(metric, ()):
         convention = CONVENTIONS.get(tool.lower().replace("-", "_"))
-        if ours == metric:
-            theirs = {} if convention is None else convention.metrics.get(metric, {})
-            found[name] = options or {
-                x: y for x, y in theirs.items() if x in parameters and x != "k"
-            }
-    return found
+        theirs = {} if convention is None else convention.metrics.get(metric, {})
+        spellings[name] = options or {x: y for x, y in theirs.items() if x != "k" and takes(x)}
+    return spellings

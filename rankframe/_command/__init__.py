@@ -9,7 +9,7 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from io import TextIOWrapper
 
@@ -107,16 +107,18 @@ def start(arguments: argparse.Namespace) -> Answer:
     return "\n".join([*lines, more])
 
 
-def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
-    """The parser of all commands, with their help; of commands that are not in `words` only that.
+def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands, with their help; for some words only that of their command.
 
-    The options of those are not read, and take longest; without `words` all have theirs.
+    Words that begin with no command have the parser of all without options, which take longest.
     """
     about = "Ranking metrics of a table, or of runs and their judgments."
+    first = words[0] if words else None
+    asked = [command for command in COMMANDS if command.name == first]
     top = Parser(
         prog="rankframe",
         description=f"{about}\n'rankframe COMMAND --help' tells more.",
-        epilog=epilog([command.examples[0] for command in COMMANDS]),
+        epilog=epilog([command.examples[0] for command in asked or COMMANDS]),
         formatter_class=partial(
             argparse.RawDescriptionHelpFormatter, max_help_position=HELP_COLUMN
         ),
@@ -124,7 +126,6 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for command in COMMANDS:
-        is_asked = words is None or command.name in words
-        command.add_to(commands, with_options=is_asked)
+    for command in asked or COMMANDS:
+        command.add_to(commands, with_options=words is None or bool(asked))
     return top

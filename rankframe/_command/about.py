@@ -45,7 +45,7 @@ OF_SQL = {
 }  # fmt: skip
 
 
-@command(options=OF_SQL, metrics=DEFAULT_METRICS, verb=rf.sql, formats=())
+@command(options=OF_SQL, metrics=DEFAULT_METRICS, verb=lambda: rf.sql, formats=())
 def sql(arguments: Namespace) -> Answer:
     """Write metrics as one SELECT for a warehouse.
 

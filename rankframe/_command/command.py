@@ -159,7 +159,7 @@ class Command:
     metrics
         The default of its metrics; empty if it takes none.
     verb
-        The method of a ranker whose keywords are options.
+        Gives the method of a ranker whose keywords are options; called for the command that runs.
     formats
         The formats of its table; empty if it prints none.
     pictures
@@ -180,7 +180,7 @@ class Command:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     files: int | str | None = None
     metrics: Sequence[str] = ()
-    verb: Callable[..., Any] | None = None
+    verb: Callable[[], Callable[..., Any]] | None = None
     formats: Sequence[str] = FORMATS
     pictures: Sequence[str] = ()
     endings: Mapping[str, str] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class Command:
     ) -> None:
         """Add the command to a parser.
 
-        Its options are left out if another command is to run, as they take longest.
+        Its options are left out if no command is to run, as they take longest.
         """
         about = " ".join(EXAMPLE.sub("", OWN.sub("", self.about)).split())
         sub = commands.add_parser(
@@ -226,7 +226,7 @@ class Command:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=self.abbreviated,
         )
-        sub.set_defaults(command=self.run, parser=sub, verb=self.verb, usual_metrics=self.metrics)
+        sub.set_defaults(command=self.run, parser=sub, verb=None, usual_metrics=self.metrics)
         if with_options:
             self._add_options(sub)
             sub.usage = self._usage(sub)
@@ -245,7 +245,9 @@ class Command:
             sub.add_argument("-m", "--metric", **settings, help=f"{several}; {usual}")
         add_declared(sub, self.run, self.options)
         if self.verb is not None:
-            add_parameters(sub, self.verb)
+            method = self.verb()
+            sub.set_defaults(verb=method)
+            add_parameters(sub, method)
         if self.formats:
             self._add_format(sub)
 
@@ -297,13 +299,18 @@ def epilog(examples: Sequence[str]) -> str:
 def add_declared(
     sub: Parser, by: Callable[..., object], settings: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Add the options in the docstring of a function, with further settings for argparse."""
+    """Add the options in the docstring of a function, with further settings for argparse.
+
+    A help may be a function that gives it.
+    """
     for words, text in OWN.findall(inspect.getdoc(by) or ""):
         names = words.replace(", ", " ").split()
         value = None if names[-1].startswith("-") else names.pop()
         given: dict[str, Any] = {"action": "store_true"} if value is None else {"metavar": value}
         given["help"] = " ".join(text.split())
         given |= settings.get(names[-1] if names else str(value), {})
+        if callable(given["help"]):
+            given["help"] = given["help"]()
         sub.add_argument(*names, **given)
 
 

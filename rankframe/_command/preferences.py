@@ -10,7 +10,7 @@ from . import reading
 from .command import command
 
 
-@command(files="+", verb=ClickVerbs.interleave)
+@command(files="+", verb=lambda: ClickVerbs.interleave)
 def interleave(arguments: Namespace) -> Any:
     """Mix two runs into one list per query, for users to compare.
 
@@ -21,7 +21,7 @@ def interleave(arguments: Namespace) -> Any:
     return reading.answered(arguments, "interleaving", labels=False)
 
 
-@command(files=1, verb=ClickVerbs.preference)
+@command(files=1, verb=lambda: ClickVerbs.preference)
 def preference(arguments: Namespace) -> Any:
     """Which of two interleaved runs users prefer, by their clicks.
 
@@ -32,7 +32,7 @@ def preference(arguments: Namespace) -> Any:
     return reading.answered(arguments, "resampling")
 
 
-@command(files=1, verb=PreferenceVerbs.bradley_terry)
+@command(files=1, verb=lambda: PreferenceVerbs.bradley_terry)
 def strengths(arguments: Namespace) -> Any:
     """Win rates and strengths of what was compared two at a time.
 

@@ -108,7 +108,7 @@ def ranker(table: pl.DataFrame, arguments: Namespace) -> Ranker[pl.DataFrame]:
 def refuse_metrics(files: Sequence[str]) -> None:
     """Refuse a metric among the files."""
     for word in files:
-        is_metric = _is_metric(word) and not Path(word).exists()
+        is_metric = not Path(word).exists() and _is_metric(word)
         refuse(is_metric, f"{word} is a metric, and no file; write -m {word}")
 
 

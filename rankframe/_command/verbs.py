@@ -13,6 +13,7 @@ import polars as pl
 
 import rankframe as rf
 
+from .. import _pictures
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.fusions import FUSIONS
@@ -22,12 +23,10 @@ from .._catalog.requests import Request, averaged, calls_of
 from .._files.write import QrelsFormat, as_path
 from .._lift.polars import PolarsRanker
 from .._lift.ranker import ClickVerbs, CollectionVerbs, ItemVerbs, Ranker
-from .._pictures.draw import background_of
-from .._pictures.plots import deepest
-from .._pictures.report_page import ENDINGS
 from .._plan.per_query import names_of
 from .._results.grid import queries_of, records
 from .._results.markup import CONTROL
+from .._results.result import Style
 from .._support.extras import load
 from .._support.progress import Progress
 from .._support.whole_files import write_whole
@@ -35,13 +34,7 @@ from .._table.conventions import CONVENTIONS, Convention
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import in_memory, refuse_names
-from .._verbs.audit.tool_comparison import conventions as compared, explained, short
-from .._verbs.decide.gate import Style, passing
-from .._verbs.decide.power import power_sentences
-from .._verbs.decide.sequential import price
-from .._verbs.measure.judge import Findings, check as check_verb, failing, refuse_unknown
-from .._verbs.measure.paired_values import values
-from .._verbs.sample.unequal_runs import unequal
+from .._verbs import audit, decide, measure, sample
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
 from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of
@@ -239,7 +232,7 @@ def curve(arguments: Namespace) -> Answer:
     runs = Runs.of(**named)
     _refuse_ratios(arguments, setup, calls)
     with Progress("evaluating"):
-        last = arguments.to or min(RANKS, deepest(in_memory(table, setup), runs))
+        last = arguments.to or min(RANKS, _pictures.plots.deepest(in_memory(table, setup), runs))
         rows = by_rank(table, setup, runs, calls, last)
     if not arguments.per_query:
         key = [name for name in ("run", "rank") if name in rows.columns]
@@ -265,7 +258,7 @@ def by_rank(
     """A row per run, query and rank, with a column per metric."""
     ranks = range(1, last + 1)
     at = {(k, call): call.with_defaults({"k": k}) for k in ranks for call in calls}
-    per_query = values(table, setup, runs, list(dict.fromkeys(at.values())))
+    per_query = measure.paired_values.values(table, setup, runs, list(dict.fromkeys(at.values())))
     per_query = per_query.with_row_index("#query")
     parts = []
     for k in ranks:
@@ -282,7 +275,9 @@ def picture(
 ) -> bytes:
     """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
-    background = background_of("white" if arguments.background is None else arguments.background)
+    background = _pictures.draw.background_of(
+        "white" if arguments.background is None else arguments.background
+    )
     look = {"title": arguments.title, "background": background}
     chart = ranked.plot.curve(*metrics, **named, **look, cutoffs=cutoffs)
     vl_convert = load("vl_convert", "plot")
@@ -303,13 +298,17 @@ LINES = get_args(Style)
 TREC = {".run": "trec", ".trec": "trec", ".txt": "trec", ".gz": "trec"}
 """The endings of files that hold a run."""
 
-HELP_OF_BUDGETS = (
-    f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated"
-)
-BUDGET = {"dest": "budgets", "action": "append", "help": HELP_OF_BUDGETS}
+
+def help_of_budgets() -> str:
+    """The help of the option ``--budget``."""
+    of_gate = help_of(PolarsRanker.gate, "budgets")
+    return f"{of_gate}, one or several with commas; may be repeated"
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.summarize)
+BUDGET = {"dest": "budgets", "action": "append", "help": help_of_budgets}
+
+
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.summarize)
 def summarize(arguments: Namespace) -> Any:
     """Means of metrics with intervals, for each run and slice.
 
@@ -321,7 +320,7 @@ def summarize(arguments: Namespace) -> Any:
     return reading.answered(arguments, "resampling queries")
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.compare)
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.compare)
 def compare(arguments: Namespace) -> Any:
     """Paired tests between runs, on the same queries.
 
@@ -340,7 +339,7 @@ def compare(arguments: Namespace) -> Any:
 @command(
     options={"--budget": {"required": True, **BUDGET}},
     files="+",
-    verb=PolarsRanker.gate,
+    verb=lambda: PolarsRanker.gate,
     formats=(*LINES, *FORMATS),
     endings={".txt": "text"},
     usual_format="text",
@@ -373,9 +372,13 @@ def gate(arguments: Namespace) -> Outcome:
     if arguments.format in LINES:
         lines = verdict.lines(arguments.format)
         if arguments.format == "text":
-            lines = [*lines, *unequal(verdict.settings), *price(verdict.settings)]
+            lines = [
+                *lines,
+                *sample.unequal_runs.unequal(verdict.settings),
+                *decide.sequential.price(verdict.settings),
+            ]
         return Outcome("\n".join(lines), code)
-    sentences = [passing(records(verdict.table))]
+    sentences = [decide.gate.passing(records(verdict.table))]
     return Outcome(OutputTable(verdict.table, sentences=sentences, grid=verdict.grid()), code)
 
 
@@ -408,7 +411,7 @@ def budgets_of(arguments: Namespace) -> dict[str, float]:
     return budgets
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.power)
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.power)
 def power(arguments: Namespace) -> Answer:
     """How many queries it takes to detect a difference between runs.
 
@@ -418,10 +421,10 @@ def power(arguments: Namespace) -> Answer:
     """
     table = reading.answered(arguments, "comparing")
     settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
-    return OutputTable(table, sentences=power_sentences(records(table), settings))
+    return OutputTable(table, sentences=decide.power.power_sentences(records(table), settings))
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=CollectionVerbs.reliability)
+@command(files="+", metrics=DEFAULT_METRICS, verb=lambda: CollectionVerbs.reliability)
 def reliability(arguments: Namespace) -> Any:
     """How far the order of runs can be relied on.
 
@@ -436,7 +439,9 @@ def reliability(arguments: Namespace) -> Any:
 
 
 @command(
-    options={"--metric": {"default": "ndcg@10"}}, files="*", verb=CollectionVerbs.label_agreement
+    options={"--metric": {"default": "ndcg@10"}},
+    files="*",
+    verb=lambda: CollectionVerbs.label_agreement,
 )
 def label_agreement(arguments: Namespace) -> Any:
     """How far judges agree, and whether they put runs in one order.
@@ -469,7 +474,7 @@ def label_agreement(arguments: Namespace) -> Any:
     options={"--original": {"action": "append", "required": True}},
     files="+",
     metrics=DEFAULT_METRICS,
-    verb=CollectionVerbs.reproduces,
+    verb=lambda: CollectionVerbs.reproduces,
 )
 def reproduces(arguments: Namespace) -> Any:
     """How far runs reproduce original ones, as in repro_eval.
@@ -495,7 +500,7 @@ def reproduces(arguments: Namespace) -> Any:
     options={"--output": {"required": True}, "--budget": BUDGET},
     files="+",
     metrics=DEFAULT_METRICS,
-    verb=PolarsRanker.report,
+    verb=lambda: PolarsRanker.report,
     formats=(),
 )
 def report(arguments: Namespace) -> Answer:
@@ -509,7 +514,7 @@ def report(arguments: Namespace) -> Answer:
         --budget map=0.01 -o report.html
     $ rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html
     """
-    target = writable(arguments.output, ENDINGS)
+    target = writable(arguments.output, _pictures.report_page.ENDINGS)
     metrics = reading.metrics_of(arguments)
     options = reading.values_of(arguments)
     of_gate = first_run(arguments)
@@ -524,7 +529,11 @@ def report(arguments: Namespace) -> Answer:
     return str(path)
 
 
-@command(files=1, metrics=("coverage@10", "gini@10", "personalization@10"), verb=ItemVerbs.catalog)
+@command(
+    files=1,
+    metrics=("coverage@10", "gini@10", "personalization@10"),
+    verb=lambda: ItemVerbs.catalog,
+)
 def catalog(arguments: Namespace) -> Any:
     """Metrics of what all users are shown, such as coverage and Gini.
 
@@ -536,7 +545,7 @@ def catalog(arguments: Namespace) -> Any:
     return reading.answered(arguments, "counting items")
 
 
-@command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.compare_groups)
+@command(files=1, metrics=DEFAULT_METRICS, verb=lambda: PolarsRanker.compare_groups)
 def compare_groups(arguments: Namespace) -> Answer:
     """How far apart the means of groups are, and whether by chance.
 
@@ -556,7 +565,7 @@ def compare_groups(arguments: Namespace) -> Answer:
         }
     },
     files="+",
-    verb=PolarsRanker.fuse,
+    verb=lambda: PolarsRanker.fuse,
     formats=(*FORMATS, "trec"),
     endings=TREC,
 )
@@ -597,7 +606,7 @@ def as_lines(
         "--metric": {"default": "ndcg@10"},
     },
     files="+",
-    verb=PolarsRanker.tune,
+    verb=lambda: PolarsRanker.tune,
 )
 def tune(arguments: Namespace) -> Any:
     """Choose weights of a fusion by cross-validation over queries.
@@ -622,7 +631,7 @@ OF_BOTH_FILES = (
 """The problems that only a run and its judgments have together."""
 
 
-@command(files="+", verb=CollectionVerbs.pool)
+@command(files="+", verb=lambda: CollectionVerbs.pool)
 def pool(arguments: Namespace) -> Any:
     """The documents of several runs to judge, the most useful first.
 
@@ -633,7 +642,7 @@ def pool(arguments: Namespace) -> Any:
     return reading.answered(arguments, "pooling", labels=False)
 
 
-@command(files="+", verb=ClickVerbs.propensities)
+@command(files="+", verb=lambda: ClickVerbs.propensities)
 def propensities(arguments: Namespace) -> Any:
     """How often users examine each rank, from a log of clicks.
 
@@ -645,7 +654,7 @@ def propensities(arguments: Namespace) -> Any:
     return reading.answered(arguments, "counting clicks", labels=False)
 
 
-@command(files=1, verb=PolarsRanker.check)
+@command(files=1, verb=lambda: PolarsRanker.check)
 def check(arguments: Namespace) -> Outcome:
     """What is wrong with a run and its judgments, or worth knowing.
 
@@ -658,16 +667,16 @@ def check(arguments: Namespace) -> Outcome:
     $ rankframe check clicks.csv --query session --doc item --label clicks \
         --format csv > findings.csv
     """
-    refuse_unknown(arguments.fail_on)
+    measure.judge.refuse_unknown(arguments.fail_on)
     rows = findings(arguments).sort("severity", maintain_order=True)
-    kinds = Findings.of(rows)
-    unwanted = failing(kinds.table.to_dicts(), ["error", *(arguments.fail_on or ())])
+    kinds = measure.judge.Findings.of(rows)
+    unwanted = measure.judge.failing(kinds.table.to_dicts(), ["error", *(arguments.fail_on or ())])
     return Outcome(OutputTable(kinds.rows, result=kinds), int(bool(unwanted)))
 
 
 def _findings_in(ranker: Ranker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
     table = in_memory(ranker._frame, ranker._setup, spelling=spelled)
-    return check_verb(table, qrels).rows
+    return measure.judge.check(table, qrels).rows
 
 
 def findings(arguments: Namespace) -> pl.DataFrame:
@@ -714,7 +723,10 @@ def conventions(arguments: Namespace) -> Answer:
     metric = arguments.explain
     _refuse_other_conventions(arguments)
     if metric is not None:
-        return _explained(of_run(arguments, [metric]) if run else explained(metric), arguments)
+        return _explained(
+            of_run(arguments, [metric]) if run else audit.tool_comparison.explained(metric),
+            arguments,
+        )
     is_for_people = arguments.format in FOR_PEOPLE
     if run:
         texts = [call.text for call in calls_of(*reading.metrics_of(arguments))]
@@ -791,7 +803,9 @@ def rows_of(tool: str, convention: Convention) -> list[tuple[str, ...]]:
 
 def listed(settings: Mapping[str, object]) -> str:
     """Settings as text."""
-    return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
+    return ", ".join(
+        f"{name}={audit.tool_comparison.short(value)}" for name, value in settings.items()
+    )
 
 
 def of_run(arguments: Namespace, metrics: Sequence[str]) -> pl.DataFrame:
@@ -799,7 +813,10 @@ def of_run(arguments: Namespace, metrics: Sequence[str]) -> pl.DataFrame:
     ranker, _ = reading.ranked(arguments, PolarsRanker.conventions, metrics[0])
     rows = in_memory(ranker._frame, ranker._setup, spelling=spelled)
     with Progress("evaluating"):
-        return pl.concat(compared(rows, metric, arguments.observed).table for metric in metrics)
+        return pl.concat(
+            audit.tool_comparison.conventions(rows, metric, arguments.observed).table
+            for metric in metrics
+        )
 
 
 OF_JUDGMENTS = get_args(QrelsFormat)

@@ -7,12 +7,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from textwrap import fill, indent
 from typing import Any
 
 from .._catalog.registry import METRICS, Metric
-from .._results.markup import visible
 from .._support.docstrings import summary
 from .._support.methods import Lifted
 from .._table.name_presets import FLAT
@@ -39,6 +37,8 @@ class Shown:
 
     def html(self) -> str:
         """The facts as HTML, in the colours of the page."""
+        from html import escape
+
         cell = "text-align: left; vertical-align: top; background: none"
         rows = []
         for name, fact in self.facts:
@@ -72,7 +72,7 @@ def shown_of(
             facts.append((kind, _listed(names[:FEW]) + more))
     changed = _changed(setup)
     policies = {name: value for name, value in changed.items() if name not in ROLES}
-    in_code = visible(str(option(**policies))) if policies else "the defaults"
+    in_code = _visible(str(option(**policies))) if policies else "the defaults"
     return Shown(title, [*facts, ("policies", in_code), *methods])
 
 
@@ -101,7 +101,7 @@ def spelled(ranker: str, setup: Setup) -> str:
     given = _changed(setup)
     if not given:
         return ranker
-    return visible(f"{ranker}.on({option(**given)})")
+    return _visible(f"{ranker}.on({option(**given)})")
 
 
 def _changed(setup: Setup) -> dict[str, object]:
@@ -124,8 +124,15 @@ def _changed(setup: Setup) -> dict[str, object]:
     return changed
 
 
+def _visible(text: str) -> str:
+    """The text in one line; a call that shows nothing does not import the markup of results."""
+    from .._results.markup import visible
+
+    return visible(text)
+
+
 def _listed(names: Sequence[str]) -> str:
-    return visible(", ".join(names))
+    return _visible(", ".join(names))
 
 
 WIDTH = 100
@@ -267,7 +274,8 @@ def _a_line_each(methods: Mapping[str, object]) -> str:
 
 def _in_short(method: object) -> str:
     """What a method does, as the first sentence of its text says, without links."""
-    text = summary(inspect.getdoc(method))
+    documented = method.function if isinstance(method, Lifted) else method
+    text = summary(inspect.getdoc(documented))
     return re.sub(r":\w+:`[~.\w]*?(\w+)`", r"\1", text).replace("``", "")
 
 

@@ -43,17 +43,34 @@ class Verbs(Owner, ABC, Generic[R]):
         """The result of a verb with these arguments."""
 
 
+class VerbMethod(Lifted):
+    """A verb as a method, which stands in the list of verbs."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        VERBS.put(name, self)
+
+
 @overload
 def lift(
-    verb: Callable[Concatenate[Table[Any], P], pl.DataFrame],
+    verb: Callable[[], Callable[Concatenate[Table[Any], P], pl.DataFrame]],
 ) -> Callable[Concatenate[Verbs[R], P], R]: ...
 @overload
-def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Verbs[R], P], X]: ...
-def lift(verb: Callable[..., Any]) -> Any:
+def lift(
+    verb: Callable[[], Callable[Concatenate[Table[R], P], X]],
+) -> Callable[Concatenate[Verbs[R], P], X]: ...
+def lift(verb: Callable[[], Callable[..., Any]]) -> Any:
     """A verb as a method: the same options, over the table of a ranker of any kind of frame; its
     frame is of that kind.
+
+    `verb` gives the verb's function. It is called at the first use, which imports the verb's
+    module.
     """
-    VERBS.put(verb.__name__, declared := verb_of(verb))
+    return VerbMethod(lambda: _as_method(verb()))
+
+
+def _as_method(verb: Callable[..., Any]) -> tuple[Callable[..., object], object]:
+    """The function of a method, and the type of its results."""
+    declared = verb_of(verb)
 
     @wraps(verb)
     def call(owner: Verbs[Any], /, *args: Any, **options: Any) -> Any:
@@ -62,7 +79,7 @@ def lift(verb: Callable[..., Any]) -> Any:
 
     original = inspect.unwrap(verb)
     returns = annotation_of("return", inspect.signature(original).return_annotation, original)
-    return Lifted(call, R if returns is pl.DataFrame else returns)
+    return call, R if returns is pl.DataFrame else returns
 
 
 class OfRanker(Protocol[P, Found]):
@@ -84,6 +101,13 @@ class MetricMethod(Protocol[P]):
 
 def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> MetricMethod[P]:
     """A formula as a method: the same options, and a result of the ranker's kind."""
+    return cast("MetricMethod[P]", Lifted(lambda: _formula_as_method(formula)))
+
+
+def _formula_as_method(
+    formula: Callable[Concatenate[X, P], pl.Expr],
+) -> tuple[Callable[..., object], object]:
+    """The function of a method, and the type of its results."""
 
     @wraps(formula)
     def call(ranker: Metrics[Any], /, *args: P.args, **options: P.kwargs) -> Any:
@@ -100,7 +124,7 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> MetricMe
     vars(call).update(
         formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns)
     )
-    return cast("MetricMethod[P]", Lifted(call, returns))
+    return call, returns
 
 
 def _called_on(ranker: str, code: Advice | Code) -> Advice | Code:

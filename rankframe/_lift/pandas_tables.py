@@ -292,7 +292,10 @@ def _joined(on: OnPandas) -> pd.DataFrame:
     # in these rows, only columns that name the run have values
     missed = both.filter(pl.col(ROW).is_null())
     keys += [name for name in run.columns if name not in keys and missed[name].count()]
+    of_run = bool((left >= 0).all())
     for name in keys:
+        if of_run and _have_one_type(run, judged, name):
+            continue  # the rows of the run have it
         key: Any
         if name not in judged.columns:
             key = run.back(name, both[name])
@@ -334,6 +337,13 @@ def _numbers(both: pl.DataFrame, name: str) -> Integers:
     """The numbers of rows that a verb has carried; -1 for none."""
     numbers = both[name].cast(pl.Int64)
     return numbers.fill_null(-1).to_numpy()
+
+
+def _have_one_type(run: Source, judged: Source, name: str) -> bool:
+    """Whether a column has the same type in both frames, or the run alone has it."""
+    if name not in judged.columns:
+        return True
+    return bool(run.columns[name].dtype == judged.columns[name].dtype)
 
 
 LISTS = (list, tuple, set, np.ndarray)
@@ -393,7 +403,12 @@ def _widened(frame: pd.DataFrame, columns: Iterable[pl.Series]) -> pd.DataFrame:
 def _rows(frame: pd.DataFrame, numbers: Integers) -> pd.DataFrame:
     """A copy of the rows with these numbers, with a new index; -1 gives a row of missing values."""
     numbered = frame.set_axis(range(len(frame)), axis=0)
-    return numbered.reindex(numbers).reset_index(drop=True).copy()
+    if np.array_equal(numbers, np.arange(len(frame))):
+        return numbered.copy()
+    is_there = bool((numbers >= 0).all())
+    rows = numbered.take(numbers) if is_there else numbered.reindex(numbers)
+    rows.index = pd.RangeIndex(len(rows))
+    return rows
 
 
 def levels_of(frame: pd.DataFrame, columns: Container[str]) -> dict[str, Any]:

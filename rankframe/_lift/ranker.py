@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
-from .. import metrics
+from .. import _pictures, metrics
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS, near_names
-from .._pictures.report_page import report
 from .._plan.plan import aggregation
 from .._support.methods import F, function_as_method as function
 from .._support.option_kinds import bind, kinds_of
@@ -36,35 +35,9 @@ from .._table.runs import Runs
 from .._table.setup import JOINED, OPTIONS, TABLES, Setup
 from .._table.table import R
 from .._table.ties import Ties
-from .._verbs.audit.overlap import oracle, overlap
-from .._verbs.audit.reproduces import reproduces
-from .._verbs.audit.tool_comparison import conventions
+from .._verbs import audit, collections, decide, fuse as fusing, groups, items, measure
 from .._verbs.call.declaration import Verb, VerbCall, call_of_verb
-from .._verbs.collections.difficulty import difficulty
-from .._verbs.collections.interleave import interleave
-from .._verbs.collections.label_agreement import label_agreement
-from .._verbs.collections.pool import leave_one_run_out, pool
-from .._verbs.collections.preference import preference
-from .._verbs.collections.propensities import propensities
-from .._verbs.collections.reliability import reliability
-from .._verbs.collections.stated_preferences import bradley_terry, evaluate as evaluate_preferences
-from .._verbs.decide.compare import compare
-from .._verbs.decide.gate import gate
-from .._verbs.decide.power import power
-from .._verbs.fuse.fitted import fit
-from .._verbs.fuse.fuse import explain as explain_fusion, fuse
-from .._verbs.fuse.tuning import tune
-from .._verbs.groups.compare_groups import compare_groups
-from .._verbs.items.catalog import catalog, compare as compare_catalogs, counts
-from .._verbs.items.expected_exposure import expected_exposure
-from .._verbs.items.item_exposure import exposure
-from .._verbs.items.item_tables import without
-from .._verbs.items.summarize import summarize
-from .._verbs.measure import evaluate as verbs
-from .._verbs.measure.judge import check, judge
-from .._verbs.measure.summary import mean
 from ..errors import InvalidOption, did_you_mean
-from ..plot import PLOTS, Plots
 from .all_metrics import AllMetrics
 from .callers_frames import in_polars, stacked
 from .display import Help, Shown, page_of_topic, shown_of, spelled
@@ -73,6 +46,8 @@ from .tried_names import TRIED_NAMES
 
 if TYPE_CHECKING:
     from altair import LayerChart
+
+    from ..plot import Plots
 
 S = TypeVar("S", bound="MetricRanker[Any]")
 T = TypeVar("T")
@@ -484,27 +459,29 @@ class Ranker(MetricRanker[R], Verbs[R]):
         mrr = formula(metrics.reciprocal_rank)
 
     # verbs
-    evaluate = lift(verbs.evaluate)
-    with_metrics = lift(verbs.with_metrics)
-    with_ranks = lift(verbs.with_ranks)
-    curve = lift(verbs.curve)
-    explain = lift(verbs.explain)
-    judge = lift(judge)
-    check = lift(check)
-    agreement = lift(verbs.agreement)
-    conventions = lift(conventions)
-    mean = lift(mean)
-    summarize = lift(summarize)
-    compare = lift(compare)
-    compare_groups = lift(compare_groups)
-    power = lift(power)
-    gate = lift(gate)
-    fuse = lift(fuse)
-    tune = lift(tune)
-    report = lift(report)
+    evaluate = lift(lambda: measure.evaluate.evaluate)
+    with_metrics = lift(lambda: measure.evaluate.with_metrics)
+    with_ranks = lift(lambda: measure.evaluate.with_ranks)
+    curve = lift(lambda: measure.evaluate.curve)
+    explain = lift(lambda: measure.evaluate.explain)
+    judge = lift(lambda: measure.judge.judge)
+    check = lift(lambda: measure.judge.check)
+    agreement = lift(lambda: measure.evaluate.agreement)
+    conventions = lift(lambda: audit.tool_comparison.conventions)
+    mean = lift(lambda: measure.summary.mean)
+    summarize = lift(lambda: items.summarize.summarize)
+    compare = lift(lambda: decide.compare.compare)
+    compare_groups = lift(lambda: groups.compare_groups.compare_groups)
+    power = lift(lambda: decide.power.power)
+    gate = lift(lambda: decide.gate.gate)
+    fuse = lift(lambda: fusing.fuse.fuse)
+    tune = lift(lambda: fusing.tuning.tune)
+    report = lift(lambda: _pictures.report_page.report)
 
     @property
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
+        from ..plot import PLOTS
+
         elsewhere: dict[str, str] = {}
         at_hand = dir(self)
         topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in TOPICS}}
@@ -555,6 +532,8 @@ class Ranker(MetricRanker[R], Verbs[R]):
     @property
     def plot(self) -> Plots[LayerChart]:
         """The ranker's plots, one for each question, as ``df.rank.plot.curve("ndcg")``."""
+        from ..plot import Plots
+
         return Plots(self, "altair")
 
     @abstractmethod
@@ -595,7 +574,7 @@ class Ranker(MetricRanker[R], Verbs[R]):
 
     def _measure(self, *calls: Call) -> R:
         use_polars()
-        found: R = self._run(call_of_verb(verbs.evaluate, *calls))
+        found: R = self._run(call_of_verb(measure.evaluate.evaluate, *calls))
         return found
 
     @property
@@ -674,12 +653,12 @@ class FusionVerbs(Topic[R]):
 
     _name = "fusion"
 
-    fuse = lift(fuse)
-    explain = lift(explain_fusion)
-    overlap = lift(overlap)
-    oracle = lift(oracle)
-    tune = lift(tune)
-    fit = lift(fit)
+    fuse = lift(lambda: fusing.fuse.fuse)
+    explain = lift(lambda: fusing.fuse.explain)
+    overlap = lift(lambda: audit.overlap.overlap)
+    oracle = lift(lambda: audit.overlap.oracle)
+    tune = lift(lambda: fusing.tuning.tune)
+    fit = lift(lambda: fusing.fitted.fit)
 
 
 class ItemVerbs(Topic[R]):
@@ -687,12 +666,12 @@ class ItemVerbs(Topic[R]):
 
     _name = "items"
 
-    catalog = lift(catalog)
-    compare = lift(compare_catalogs)
-    counts = lift(counts)
-    exposure = lift(exposure)
-    expected_exposure = lift(expected_exposure)
-    without = lift(without)
+    catalog = lift(lambda: items.catalog.catalog)
+    compare = lift(lambda: items.catalog.compare)
+    counts = lift(lambda: items.catalog.counts)
+    exposure = lift(lambda: items.item_exposure.exposure)
+    expected_exposure = lift(lambda: items.expected_exposure.expected_exposure)
+    without = lift(lambda: items.item_tables.without)
 
 
 class CollectionVerbs(Topic[R]):
@@ -702,12 +681,12 @@ class CollectionVerbs(Topic[R]):
 
     _name = "collection"
 
-    pool = lift(pool)
-    leave_one_run_out = lift(leave_one_run_out)
-    label_agreement = lift(label_agreement)
-    reliability = lift(reliability)
-    reproduces = lift(reproduces)
-    difficulty = lift(difficulty)
+    pool = lift(lambda: collections.pool.pool)
+    leave_one_run_out = lift(lambda: collections.pool.leave_one_run_out)
+    label_agreement = lift(lambda: collections.label_agreement.label_agreement)
+    reliability = lift(lambda: collections.reliability.reliability)
+    reproduces = lift(lambda: audit.reproduces.reproduces)
+    difficulty = lift(lambda: collections.difficulty.difficulty)
 
 
 class ClickVerbs(Topic[R]):
@@ -715,9 +694,9 @@ class ClickVerbs(Topic[R]):
 
     _name = "clicks"
 
-    propensities = lift(propensities)
-    interleave = lift(interleave)
-    preference = lift(preference)
+    propensities = lift(lambda: collections.propensities.propensities)
+    interleave = lift(lambda: collections.interleave.interleave)
+    preference = lift(lambda: collections.preference.preference)
 
 
 class PreferenceVerbs(Topic[R]):
@@ -725,8 +704,8 @@ class PreferenceVerbs(Topic[R]):
 
     _name = "preferences"
 
-    evaluate = lift(evaluate_preferences)
-    bradley_terry = lift(bradley_terry)
+    evaluate = lift(lambda: collections.stated_preferences.evaluate)
+    bradley_terry = lift(lambda: collections.stated_preferences.bradley_terry)
 
 
 class FrameMetrics(Topic[R], AllMetrics[R]):

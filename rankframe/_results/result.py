@@ -21,6 +21,9 @@ R_co = TypeVar("R_co", covariant=True)
 
 Format: TypeAlias = Literal["text", "html", "markdown", "latex", "json"]
 
+Style: TypeAlias = Literal["text", "github"]
+"""The formats of a gate's lines."""
+
 Block: TypeAlias = Sequence[str] | Grid
 """A part of a display: sentences, each in a line of its own, or a grid."""
 

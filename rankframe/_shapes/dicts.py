@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -13,6 +16,7 @@ from .._plan.per_query import refuse_faults
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
 from .._table.columns import Columns
+from .._table.run_and_judgments import FIRST_ROWS
 from .._table.setup import Setup
 from .._table.table import in_memory
 from .._verbs.measure.judge import judge
@@ -68,31 +72,95 @@ def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) ->
     ('q1', 0.5)
     """
     use_polars()
-    of_run = None if run is None else _table(run, "run", "score")
-    of_qrels = None if qrels is None else _table(qrels, "qrels", "label")
-    found, setup = of_run if of_qrels is None else of_qrels, Setup()
-    if found is None:
+    if run is None and qrels is None:
         raise InvalidOption("there is neither a run nor qrels; give one of them")
+    of_run = None if run is None else _rows(run, "run", "score")
+    of_qrels = None if qrels is None else _rows(qrels, "qrels", "label")
+    setup = Setup()
     if of_run is not None and of_qrels is not None:
-        joined = judge(in_memory(of_run, setup), of_qrels)
-        found = joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
-    whole = pl.concat(
-        [found, pl.DataFrame(schema={"score": pl.Float64, "label": pl.Int64})],
-        how="diagonal_relaxed",
-    )
-    refuse_faults(whole, setup, Columns.of(setup, whole.schema))
-    return found
+        table = _joined(of_run, of_qrels, setup)
+    else:
+        table = (of_run or cast(Rows, of_qrels)).table()
+    nulls = {
+        name: pl.lit(None, dtype)
+        for name, dtype in (("score", pl.Float64), ("label", pl.Int64))
+        if name not in table.columns
+    }
+    whole = table.with_columns(**nulls) if nulls else table
+    may_repeat = any(x is not None and x.has_lists for x in (of_run, of_qrels))
+    refuse_faults(whole, setup, Columns.of(setup, whole.schema), documents=may_repeat)
+    return table
 
 
-def _table(given: object, name: str, number: str) -> pl.DataFrame:
+class Rows(NamedTuple):
+    """The rows of one dictionary, query by query.
+
+    Attributes
+    ----------
+    name
+        ``"run"`` or ``"qrels"``.
+    number
+        ``"score"`` or ``"label"``.
+    given
+        The dictionary.
+    docs, numbers
+        The document of each row, and its score or label.
+    lengths
+        The number of documents of each query.
+    has_lists
+        Whether the documents of a query are a list, which may hold one twice.
+    """
+
+    name: str
+    number: str
+    given: Mapping[Any, Any]
+    docs: list[Any]
+    numbers: list[Any]
+    lengths: list[int]
+    has_lists: bool
+
+    def query_of(self, row: int) -> str:
+        """The query of a row, as errors show it."""
+        ends = list(accumulate(self.lengths))
+        return shown([*self.given][bisect_right(ends, row)])
+
+    def ids(self) -> tuple[pl.Series, pl.Series]:
+        """The queries, and the document of each row."""
+        queries = _ids([*self.given], f"the queries of {self.name}")
+        docs = _ids(
+            self.docs, f"the documents of {self.name}", lambda i: f" of query {self.query_of(i)}"
+        )
+        return queries, docs
+
+    def values(self) -> pl.Series:
+        """The scores or labels."""
+        return _numbers(
+            self.numbers,
+            self.number,
+            lambda i: f"document {shown(self.docs[i])} of query {self.query_of(i)}",
+        )
+
+    def table(self) -> pl.DataFrame:
+        """The long table, in which a query without documents has a row of its own."""
+        queries, docs = self.ids()
+        values = self.values()
+        lengths = np.array(self.lengths, dtype=np.int64)
+        of_row = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
+        columns = {"query_id": queries.gather(of_row), "doc_id": docs, self.number: values}
+        table = pl.DataFrame(columns)
+        if lengths.all():
+            return table
+        empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(lengths == 0))})
+        return pl.concat([table, empty], how="diagonal")
+
+
+def _rows(given: object, name: str, number: str) -> Rows:
     """The rows of one dictionary."""
     if not isinstance(given, Mapping):
         raise InvalidData(
             f"{name} is a {type(given).__name__}; write {{query: {{document: {number}}}}}"
         )
-    docs: list[Any] = []
-    numbers: list[Any] = []
-    lengths: list[int] = []
+    rows = Rows(name, number, given, [], [], [], not all(map(_is_dict, given.values())))
     for query, documents in given.items():
         unordered = isinstance(documents, (set, frozenset))
         no_list = isinstance(documents, (str, bytes)) or not isinstance(documents, Collection)
@@ -103,25 +171,92 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
             )
         if unordered:
             documents = sorted(documents, key=lambda doc: (str(type(doc)), doc))
-        docs.extend(documents)  # += would add an array to each
-        lengths.append(len(documents))
+        rows.docs.extend(documents)  # += would add an array to each
+        n_docs = len(documents)
+        rows.lengths.append(n_docs)
         if isinstance(documents, Mapping):
-            numbers.extend(documents.values())
+            rows.numbers.extend(documents.values())
+        elif number == "label":
+            rows.numbers.extend([1] * n_docs)
         else:
-            numbers += (
-                [1] * lengths[-1]
-                if number == "label"
-                else [1 / (rank + 1) for rank in range(lengths[-1])]
-            )
-    at, of_row = [*given], np.repeat(np.arange(len(lengths)), np.array(lengths, dtype=np.int64))
-    queries = _ids(at, f"the queries of {name}")
-    values = _numbers(
-        numbers, number, lambda i: f"document {shown(docs[i])} of query {shown(at[of_row[i]])}"
-    )
-    ids = _ids(docs, f"the documents of {name}", lambda i: f" of query {shown(at[of_row[i]])}")
-    table = pl.DataFrame({"query_id": queries.gather(of_row), "doc_id": ids, number: values})
-    empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(np.array(lengths) == 0))})
-    return table if empty.is_empty() else pl.concat([table, empty], how="diagonal")
+            rows.numbers.extend(1 / rank for rank in range(1, n_docs + 1))
+    return rows
+
+
+def _is_dict(documents: object) -> bool:
+    return isinstance(documents, dict)
+
+
+def _joined(run: Rows, qrels: Rows, setup: Setup) -> pl.DataFrame:
+    """The run with its judgments: looked up in the dictionaries if there is nothing to warn of,
+    else by `judge`.
+    """
+    judged = _looked_up(run, qrels)
+    if judged is not None:
+        return judged
+    joined = judge(in_memory(run.table(), setup), qrels.table())
+    return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
+
+
+def _looked_up(run: Rows, qrels: Rows) -> pl.DataFrame | None:
+    """The run with its judgments; None if `judge` may have to warn, or to refuse the join."""
+    has_empty = not (all(run.lengths) and all(qrels.lengths))
+    if has_empty or run.has_lists or qrels.has_lists or run.given.keys() != qrels.given.keys():
+        return None
+    table = run.table()
+    id_types = [ids.dtype for ids in qrels.ids()]
+    if id_types != [table.schema["query_id"], table.schema["doc_id"]]:
+        return None
+    dtype = qrels.values().dtype
+    labels: list[Any] = []
+    for query, documents in run.given.items():
+        labels.extend(map(qrels.given[query].get, documents))
+    n_matched = len(labels) - labels.count(None)
+    if n_matched == 0 or (n_matched < len(labels) and _in_other_letters(run, qrels)):
+        return None
+    table = table.with_columns(label=_with_gaps(labels, dtype))
+    if n_matched == len(qrels.docs):
+        return table
+    others = [
+        (query, doc, label)
+        for query, judgments in qrels.given.items()
+        for doc, label in judgments.items()
+        if doc not in run.given[query]
+    ]
+    queries, docs, numbers = map(list, zip(*others, strict=True))
+    of_others = {"query_id": _series(queries, id_types[0]), "doc_id": _series(docs, id_types[1])}
+    rest = pl.DataFrame({**of_others, "label": _with_gaps(numbers, dtype)})
+    return pl.concat([table, rest], how="diagonal")
+
+
+def _in_other_letters(run: Rows, qrels: Rows) -> bool:
+    """Whether one of the first documents of the run is judged in other letters alone."""
+    n_seen = 0
+    for query, documents in run.given.items():
+        judgments = qrels.given[query]
+        unjudged = [doc for doc in documents if isinstance(doc, str) and doc not in judgments]
+        if unjudged:
+            folded = {doc.strip().lower() for doc in judgments}
+            if any(doc.strip().lower() in folded for doc in unjudged):
+                return True
+        n_seen += len(documents)
+        if n_seen >= FIRST_ROWS:
+            return False
+    return False
+
+
+def _with_gaps(numbers: list[Any], dtype: pl.DataType) -> pl.Series:
+    """Labels as a column, null where there is none."""
+    kinds = {*map(type, numbers)} - {type(None)}
+    if kinds <= {int} or kinds <= {float}:
+        return pl.Series(numbers, dtype=dtype)
+    as_type = int if dtype == pl.Int64 else float
+    return pl.Series([None if x is None else as_type(x) for x in numbers], dtype=dtype)
+
+
+def _series(ids: list[Any], dtype: pl.DataType) -> pl.Series:
+    """Ids of a type that is known to hold them."""
+    return pl.Series(ids if dtype == pl.String else [int(x) for x in ids], dtype=dtype)
 
 
 FIELDS = ("query", "document", "number")
@@ -143,6 +278,11 @@ def from_rows(rows: Sequence[tuple[Any, ...]], name: str) -> pl.DataFrame:
 
 def _ids(values: Sequence[Any], of: str, at: Callable[[int], str] = lambda i: "") -> pl.Series:
     """Ids of one type: texts, or whole numbers."""
+    if len(values) and isinstance(values[0], str):
+        with suppress(UnicodeEncodeError, TypeError):  # refused below
+            texts = pl.Series(values, dtype=pl.String)
+            if not texts.has_nulls():
+                return texts
     kinds = {*map(type, values)}
     whole = {
         kind
@@ -175,4 +315,7 @@ def _numbers(values: Sequence[object], number: str, at: Callable[[int], str]) ->
             f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the "
             "document out"
         )
+    if kinds <= {float} or (whole and kinds <= {int}):
+        with suppress(OverflowError):  # refused below
+            return pl.Series(values, dtype=pl.Int64 if whole else pl.Float64)
     return pl.Series(np.array(values, dtype=np.int64 if whole else np.float64))

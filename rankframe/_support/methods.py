@@ -49,15 +49,30 @@ def with_short_traceback(function: F) -> F:
 
 
 class Lifted:
-    """A function as a method: the function itself on the class, a `Method` on an object."""
+    """A function as a method: the function itself on the class, a `Method` on an object.
 
-    def __init__(self, function: Callable[..., object], returns: object) -> None:
-        self.function, self.returns = function, returns
-        self.__wrapped__, self.__doc__ = function, function.__doc__  # doctest finds the examples
-        self.__module__ = function.__module__
+    `make` gives the function and the type of its results; it is called at the first use.
+    """
+
+    def __init__(self, make: Callable[[], tuple[Callable[..., object], object]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> tuple[Callable[..., object], object]:
+        return self._make()
+
+    @property
+    def function(self) -> Callable[..., object]:
+        """The function."""
+        return self._made[0]
+
+    @property
+    def __wrapped__(self) -> Callable[..., object]:  # doctest finds the examples
+        return self.function
 
     def __get__(self, ranker: Owner | None, owner: type | None = None) -> object:
-        return self.function if ranker is None else Method(self.function, self.returns, ranker)
+        function, returns = self._made
+        return function if ranker is None else Method(function, returns, ranker)
 
 
 class Method:
@@ -155,7 +170,11 @@ def function_as_method(function: F) -> F:
     """A documented function of a ranker as its method."""
     original = inspect.unwrap(function)
     returns = inspect.signature(original).return_annotation
-    return cast(F, Lifted(function, annotation_of("return", returns, original)))
+    made = function, annotation_of("return", returns, original)
+    method = Lifted(lambda: made)
+    method.__module__ = function.__module__
+    method.__doc__ = function.__doc__  # doctest finds the examples
+    return cast(F, method)
 
 
 def called_by_users(function: F) -> F:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars.selectors as cs
 
 from ..errors import Advice, Code, InvalidData, InvalidOption, Text, judge, on, option, warn, worded
 from .columns import failing, fresh, is_list, nameless
+from .matched_rows import matches, may_be_matched
 from .roles import USUAL_NAMES, carried, require, require_all
 from .setup import Roles, Setup
 from .steps import last_kept, of_one_type, one_kept, ones, renamed, to_name
@@ -91,6 +92,9 @@ class Tables:
         column was named.
     all_relevant
         Whether the judgments have no column of labels, so that each of their rows counts 1.
+    judgment
+        For each row of the run, the row of the judgments that has its key, null if none has; then
+        no key repeats in either table. ``None`` if that is not known.
     """
 
     run: pl.LazyFrame
@@ -98,6 +102,7 @@ class Tables:
     setup: Setup
     named: str | None = None
     all_relevant: bool = False
+    judgment: pl.Series | None = None
 
     @classmethod
     def of(cls, run: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Tables:
@@ -205,6 +210,17 @@ class Tables:
         with_label = self.qrels.filter(pl.col(label).is_not_null()).select(self.query).unique()
         return replace(self, qrels=_joined(self.qrels, "semi", with_label, self.query))
 
+    def with_matches(self) -> Tables:
+        """The tables, in memory, with the judgment of each row, if they are such that a row of the
+        run has at most one.
+        """
+        run, qrels = self.run.collect(), self.qrels.collect()
+        in_memory = replace(self, run=run.lazy(), qrels=qrels.lazy())
+        if self.runs or self.key != self.keys or not may_be_matched(run, self.keys):
+            return in_memory
+        judgment = matches(run.select(self.keys), qrels.select(self.keys))
+        return replace(in_memory, judgment=judgment)
+
     def types_differ(self, keys: Sequence[str]) -> tuple[Text, ...] | None:
         """The message for a key column with different types in the two tables."""
         run, qrels = self.run.collect_schema(), self.qrels.collect_schema()
@@ -262,19 +278,41 @@ class Tables:
         return self.qrels.select(self.query).unique(maintain_order=True)
 
     @property
+    def unmatched(self) -> pl.LazyFrame:
+        """The rows of the run without a judgment, or all if these are not known."""
+        if self.judgment is None:
+            return self.run
+        return self.run.filter(self.judgment.is_null())
+
+    @property
+    def unretrieved(self) -> pl.LazyFrame:
+        """The judgments of documents that the run lacks, or all if these are not known."""
+        if self.judgment is None:
+            return self.qrels
+        lacking = pl.repeat(True, self.qrels.select(pl.len()).collect().item(), eager=True)
+        return self.qrels.filter(lacking.scatter(self.judgment.drop_nulls(), False))
+
+    @property
     def run_only(self) -> pl.LazyFrame:
         """The rows of the run whose query has no judgments."""
-        return _joined(self.run, "anti", self.qrels, self.query)
+        if self.judgment is not None and not self.judgment.has_nulls():
+            return self.run.clear()
+        return _joined(self.unmatched, "anti", self.judged_queries, self.query)
+
+    @cached_property
+    def run_only_queries(self) -> pl.DataFrame:
+        """The queries of the run that have no judgments, in memory."""
+        return self.run_only.select(self.query).unique(maintain_order=True).collect()
 
     @property
     def judged_only(self) -> pl.LazyFrame:
         """The judgments of queries that the run, or one of the runs, lacks."""
-        return _joined(
-            self._for_every_run(self.qrels.select(self.query)),
-            "anti",
-            self.run,
-            self.setup.roles.query,
-        )
+        query = self.setup.roles.query
+        unretrieved = self.unretrieved
+        every = self._for_every_run(unretrieved.select(self.query))
+        if self.judgment is not None and unretrieved.head(1).collect().is_empty():
+            return every
+        return _joined(every, "anti", self.run.select(query).unique(), query)
 
     def alike(self, key: str) -> pl.LazyFrame:
         """The ids of a key that only the run has, and that only the judgments have in other
@@ -312,6 +350,26 @@ class Tables:
 
         Without `repeats`, no document of the run repeats.
         """
+        if self.judgment is None:
+            yield from self._refusals_of_repeats(repeats=repeats)
+        query = self.setup.roles.query
+        if run_only == "error":
+            says = (
+                "a query of the run has no judgments; ",
+                option(run_only="drop"),
+                " leaves it out",
+            )
+            yield Refusal(says, _counted(self.run_only, self.query))
+        if judged_only == "error":
+            says = (
+                "a judged query is not in the run; ",
+                option(judged_only="keep"),
+                " counts it with nothing retrieved",
+            )
+            yield Refusal(says, _counted(self.judged_only, query))
+
+    def _refusals_of_repeats(self, *, repeats: bool) -> Iterator[Refusal]:
+        """The reasons to refuse a join by the tables' keys: null, or in several rows."""
         query, schema = self.setup.roles.query, self.run.collect_schema()
         if self.named is not None:
             null = f"column {self.named!r} names the run of each row and is null on some"
@@ -338,20 +396,6 @@ class Tables:
             )
             yield Refusal((says, name), _repeated(self.run, self.key), CHECK)
         yield self.qrels_repeat()
-        if run_only == "error":
-            says = (
-                "a query of the run has no judgments; ",
-                option(run_only="drop"),
-                " leaves it out",
-            )
-            yield Refusal(says, _counted(self.run_only, self.query))
-        if judged_only == "error":
-            says = (
-                "a judged query is not in the run; ",
-                option(judged_only="keep"),
-                " counts it with nothing retrieved",
-            )
-            yield Refusal(says, _counted(self.judged_only, query))
 
     def qrels_repeat(self) -> Refusal:
         """Documents that the judgments hold more than once in a query, and not for several
@@ -389,7 +433,7 @@ class Tables:
         If one column with a usual name for runs distinguishes the repeated rows, it names the runs,
         and none repeats.
         """
-        if _repeated(self.run, self.key).collect().is_empty():
+        if self.judgment is not None or _repeated(self.run, self.key).collect().is_empty():
             return self, False
         schema = self.run.collect_schema()
         known = [*self.key, *(name for name, dtype in schema.items() if dtype == pl.Object)]
@@ -405,6 +449,8 @@ class Tables:
 
     def refuse_no_common_query(self, run_only: Unmatched) -> None:
         """Refuse a run without a judged query, and show some queries of both tables."""
+        if self.has_match:
+            return
         if not self.no_common_query(run_only).places.collect().is_empty():
             run, judged = (
                 first_of(queries.collect()) for queries in (self.queries, self.judged_queries)
@@ -419,7 +465,7 @@ class Tables:
         document is judged.
         """
         if run_only:
-            unjudged = _joined(self.queries, "anti", self.judged_queries, self.query).collect()
+            unjudged = self.run_only_queries
             what = "queries of the run have no judgments and are left out"
             _warn_of(
                 unjudged,
@@ -443,11 +489,7 @@ class Tables:
                 option(judged_only="drop"),
                 "judgments",
             )
-        # the first rows usually suffice
-        of_first = self.qrels.join(
-            self.run.head(FIRST_ROWS), on=self.keys, how="semi", nulls_equal=True
-        )
-        if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):
+        if not (self.has_match or self._first_rows_match()):
             both = [
                 rows.select(self.keys).drop_nulls(self.keys[-1]) for rows in (self.run, self.qrels)
             ]
@@ -464,12 +506,26 @@ class Tables:
         else:
             self._warn_of_other_letters()
 
+    @property
+    def has_match(self) -> bool:
+        """Whether a row of the run is known to have a judgment."""
+        judgment = self.judgment
+        return judgment is not None and judgment.null_count() < judgment.len()
+
+    def _first_rows_match(self) -> bool:
+        """Whether a row of the run is judged, of which the first rows usually tell."""
+        first = self.run.head(FIRST_ROWS)
+        of_first = self.qrels.join(first, on=self.keys, how="semi", nulls_equal=True)
+        return not all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched))
+
     def _warn_of_other_letters(self) -> None:
         """Warn if a tenth of the first documents that could be judged are so under an id in other
         letters alone.
         """
         doc = self.keys[-1]
         if self.qrels.collect_schema()[doc] != pl.String:
+            return
+        if self.judgment is not None and not self.judgment.head(FIRST_ROWS).has_nulls():
             return
         first = self.run.select(self.keys).head(FIRST_ROWS).drop_nulls().collect().lazy()
         judged = _joined(self.qrels.select(self.keys), "semi", first, self.query).collect().lazy()
@@ -502,16 +558,11 @@ class Tables:
 
     def join(self, judged_only: Unmatched, run_only: Unmatched, *, ordered: bool) -> pl.LazyFrame:
         """The full join by query and document, of the queries that count."""
-        run, judged, query = self.run, self._for_every_run(self.qrels), self.setup.roles.query
-        if run_only == "drop":
-            run = _joined(run, "semi", self.judged_queries, self.query)
-        if judged_only == "drop":
-            judged = _joined(judged, "semi", self.run.select(query).unique(), query)
-        order: Literal["left_right", "none"] = "left_right" if ordered else "none"
-        key, label = [*self.runs, *self.keys], self.setup.roles.label
-        joined = run.join(
-            judged, on=key, how="full", coalesce=True, nulls_equal=True, maintain_order=order
-        )
+        label = self.setup.roles.label
+        if self.judgment is None:
+            joined = self._joined_by_key(judged_only, run_only, ordered=ordered)
+        else:
+            joined = self._joined_by_row(self.judgment, judged_only, run_only)
         if run_only == "keep":  # a label below 0 makes a query count
             in_both = self.judged_queries.with_columns(pl.lit(True).alias(carried("judged")))
             joined = joined.join(
@@ -521,6 +572,37 @@ class Tables:
             joined = joined.with_columns(pl.when(unjudged).then(-1).otherwise(label).alias(label))
         extra = [name for name in self.qrels.collect_schema() if name not in (*self.keys, label)]
         return joined.select(cs.by_name(*self.run.collect_schema(), label, *extra))
+
+    def _joined_by_key(
+        self, judged_only: Unmatched, run_only: Unmatched, *, ordered: bool
+    ) -> pl.LazyFrame:
+        run, judged, query = self.run, self._for_every_run(self.qrels), self.setup.roles.query
+        if run_only == "drop":
+            run = _joined(run, "semi", self.judged_queries, self.query)
+        if judged_only == "drop":
+            judged = _joined(judged, "semi", self.run.select(query).unique(), query)
+        order: Literal["left_right", "none"] = "left_right" if ordered else "none"
+        key = [*self.runs, *self.keys]
+        return run.join(
+            judged, on=key, how="full", coalesce=True, nulls_equal=True, maintain_order=order
+        )
+
+    def _joined_by_row(
+        self, judgment: pl.Series, judged_only: Unmatched, run_only: Unmatched
+    ) -> pl.LazyFrame:
+        """The rows of the run with their judgments, and below them the other judgments."""
+        run, qrels = self.run.collect(), self.qrels.collect()
+        joined = run.hstack(qrels.drop(self.keys)[judgment])
+        others = self.unretrieved.collect()
+        left_out = self.run_only_queries
+        if run_only == "drop" and not left_out.is_empty():
+            joined = _joined(joined.lazy(), "anti", left_out.lazy(), self.query).collect()
+        if judged_only == "drop" and not others.is_empty():
+            queries = self.run.select(self.query).unique()
+            others = _joined(others.lazy(), "semi", queries, self.query).collect()
+        if others.is_empty():
+            return joined.lazy()
+        return pl.concat([joined, others], how="diagonal").lazy()
 
 
 def names_of_labels(setup: Setup, columns: Collection[str]) -> Mapping[str, str]:

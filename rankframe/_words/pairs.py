@@ -60,6 +60,37 @@ def _so_far(rows: NDArray[np.bool_]) -> Counts:
     return counts
 
 
+LONGEST = 1_000
+"""The most rows of a run that are compared each with each, which is faster than by digits."""
+
+
+def inverted_above(
+    level: NDArray[np.integer[Any]], run: NDArray[Any], group: NDArray[np.integer[Any]]
+) -> Counts:
+    """For each row, count the rows above it in its run, and in another group, that have a greater
+    level.
+
+    The rows of a run are contiguous, and so are those of a group, of which a run may have several.
+    """
+    first, last = _runs(run)
+    begins, _ = _runs(group)
+    if (last - first).max(initial=0) > LONGEST:
+        greatest = level.max(initial=0)
+        return lower_before(greatest - level, first, last, begins)[0]
+    at = np.arange(len(level))
+    n_above = (at - first).astype(np.uint16)
+    n_above_in_group = (at - begins).astype(np.uint16)
+    has_groups = n_above_in_group.any()
+    counts = np.zeros(len(level), dtype=np.uint16)
+    for distance in range(1, int(n_above.max(initial=0)) + 1):
+        is_inverted = level[:-distance] > level[distance:]
+        is_inverted &= n_above[distance:] >= distance
+        if has_groups:
+            is_inverted &= n_above_in_group[distance:] < distance
+        counts[distance:] += is_inverted
+    return counts.astype(np.int32)
+
+
 def lower_labelled(rows: pl.Series) -> pl.Series:
     """The number of rows of a lower level in each row's query.
 

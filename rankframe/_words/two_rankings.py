@@ -13,6 +13,7 @@ from .._support.extras import load
 from .._support.floats import Floats, Integers, NDArray, np
 from .pairs import greater_before, starts_of
 from .rows import quotient
+from .score_pairs import FIELDS, counts_of_pairs
 from .sorted_rows import QUERY, Needed
 from .within_queries import WithinQueries
 
@@ -178,26 +179,42 @@ class Common(_TwoRankings):
         of_these = pl.when(self.counted).then(x)
         return self.needed.sum(of_these.cast(pl.Float64))
 
-    @property
-    def rising(self) -> pl.Expr:
-        """Positions by rising first score, then rising second score."""
-        position = pl.int_range(pl.len())
-        return self._within(position, order_by=[self.score, self.other])
-
-    @property
-    def other_level(self) -> pl.Expr:
-        """The second score as a whole number, equal for equal scores."""
-        level = self.other.rank("dense").over(self.needed.key)
-        return self.needed.column(level.cast(pl.Int64))
-
     def mean_rank(self, x: pl.Expr) -> pl.Expr:
         """The ranks of `x`, tied documents sharing the mean of theirs."""
         return self._within(x.rank("average"))
 
-    def tied_pairs(self, *x: pl.Expr) -> pl.Expr:
-        """The number of pairs of documents that are equal in all of `x`."""
-        n_equal = self._within(pl.len(), *x).cast(pl.Float64)
-        return self.total((n_equal - 1) / 2)
+    @property
+    def tied(self) -> pl.Expr:
+        """The number of pairs of documents with the same first score."""
+        return self._counted_pairs("tied")
+
+    @property
+    def other_tied(self) -> pl.Expr:
+        """The number of pairs of documents with the same second score."""
+        return self._counted_pairs("other_tied")
+
+    @property
+    def both_tied(self) -> pl.Expr:
+        """The number of pairs of documents that have both scores in common."""
+        return self._counted_pairs("both_tied")
+
+    @property
+    def discordant(self) -> pl.Expr:
+        """The number of pairs of documents that the two scores order differently, without ties."""
+        return self._counted_pairs("discordant")
+
+    def _counted_pairs(self, name: str) -> pl.Expr:
+        rows = pl.struct(
+            query=QUERY,
+            rank=Pair.rank,
+            score=self.score,
+            other_rank=Pair.other_rank,
+            other_score=self.other,
+        )
+        types = pl.Struct(dict.fromkeys(FIELDS, pl.Float64))
+        counts = rows.map_batches(counts_of_pairs, return_dtype=types)
+        pairs = self.needed.column(counts, b"pairs of scores" + rows.meta.serialize())
+        return self.total(pairs.struct.field(name))
 
     def greater_before(self, order: pl.Expr, value: pl.Expr) -> pl.Expr:
         """For each of these documents, the number before it by `order` with a greater `value`; 0

@@ -100,10 +100,10 @@ def kendall_tau(pair: Pair) -> pl.Expr:
     """
     both = pair.common
     pairs = both.n * (both.n - 1) / 2
-    tied = both.tied_pairs(both.score)
-    other_tied = both.tied_pairs(both.other)
-    both_tied = both.tied_pairs(both.score, both.other)
-    discordant = both.total(both.greater_before(both.rising, both.other_level))
+    tied = both.tied
+    other_tied = both.other_tied
+    both_tied = both.both_tied
+    discordant = both.discordant
     untied = ((pairs - tied) * (pairs - other_tied)).sqrt()
     difference = pairs - tied - other_tied + both_tied - 2 * discordant
     return quotient(difference, untied)
@@ -304,13 +304,10 @@ def ndpm(pair: Pair) -> pl.Expr:
     (1, 0.3333333333333333)
     """
     both = pair.common
-    tied = both.tied_pairs(both.score)
-    other_tied = both.tied_pairs(both.other)
-    both_tied = both.tied_pairs(both.score, both.other)
+    tied = both.tied
     ordered = both.n * (both.n - 1) / 2 - tied
-    discordant = both.total(both.greater_before(both.rising, both.other_level))
-    half = (other_tied - both_tied) / 2
-    return quotient(discordant + half, ordered)
+    half = (both.other_tied - both.both_tied) / 2
+    return quotient(both.discordant + half, ordered)
 
 
 @agreement("jaccard", bounds=(0, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,37 @@ def test_arrays_of_ids_are_lists_of_ids() -> None:
     )
     whole = rf.from_dicts(run=dict(zip([1, 2], np.array([[7, 8], [8, 9]]), strict=True)))
     assert whole["doc_id"].to_list() == [7, 8, 8, 9]
+
+
+LABELS: dict[str, tuple[Callable[[int], Any], pl.DataType]] = {
+    "whole": (int, pl.Int64()),
+    "floats": (lambda x: x / 2, pl.Float64()),
+    "True and False": (lambda x: x > 0, pl.Int64()),
+    "NumPy's": (np.int32, pl.Int64()),
+    "of several types": (lambda x: 2**60 + 1 if x else False, pl.Int64()),
+    "whole and not": (lambda x: x if x else 0.5, pl.Float64()),
+}
+
+
+@each("labels", LABELS)
+@each("ids", [str, int, lambda i: np.int64(i)], ids=["texts", "whole numbers", "NumPy's"])
+def test_runs_and_judgments_are_joined_as_in_plain_python(labels: str, ids: Callable[[int], Any]) -> None:
+    (label_of, dtype), rng = LABELS[labels], random.Random(3)
+    for _ in range(15):
+        run, qrels = {}, {}
+        for query in rng.sample(range(9), 3):
+            run[ids(query)] = {ids(i): rng.random() for i in rng.sample(range(8), rng.randrange(1, 8))}
+            qrels[ids(query)] = {ids(i): label_of(rng.randrange(3)) for i in rng.sample(range(8), rng.randrange(1, 8))}
+            qrels[ids(query)][next(iter(run[ids(query)]))] = label_of(2)
+        qrels = dict(sorted(qrels.items(), key=lambda _: rng.random()))
+        wanted = [(q, d, x, qrels[q].get(d)) for q, docs in run.items() for d, x in docs.items()]
+        wanted += [(q, d, None, y) for q, docs in qrels.items() for d, y in docs.items() if d not in run[q]]
+        found = rf.from_dicts(run=run, qrels=qrels)
+        assert found.rows() == wanted
+        if dtype == pl.Int64 or any(isinstance(y, float) for docs in qrels.values() for y in docs.values()):
+            assert found.schema["label"] == dtype
+
+
+def test_a_document_that_is_judged_in_other_letters_alone_warns() -> None:
+    with pytest.warns(rf.RankframeWarning, match="'D1' for 'd1'"):
+        rf.from_dicts(run={"q": {"D1": 2.0, "d2": 1.0}}, qrels={"q": {"d1": 1, "d2": 1}})

@@ -16,8 +16,6 @@ from ..._catalog.flat_names import flat_names
 from ..._catalog.registry import Metric
 from ..._catalog.requests import Request, averaged, calls_of, each_of, read_requests
 from ..._plan.per_query import names_of
-from ..._results.grid import is_setting
-from ..._results.result import Result
 from ..._support.extras import versions
 from ..._support.methods import F
 from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
@@ -226,6 +224,8 @@ class VerbCall:
 
     def recorded(self, result: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
         """A result with call, policies and versions in its settings; a frame as it is."""
+        from ..._results.result import Result
+
         # compare and gate write them down themselves.
         if not isinstance(result, Result) or "policies" in result.settings:
             return result
@@ -241,6 +241,8 @@ class VerbCall:
     @property
     def settings(self) -> dict[str, object]:
         """The metrics and options of the call, without tables, and the runs by their columns."""
+        from ..._results.grid import is_setting
+
         settings: dict[str, object] = {}
         if self.requests:
             settings["metrics"] = [call.text for call in averaged(self.requests, "")]

@@ -39,7 +39,8 @@ class TopGrade:
         if setup.policies.unjudged == "bounds":
             taking = _with_other_bounds(rows, setup, calls)
         else:
-            taking = [call for call in calls if takes_largest_label(setup, rows.schema, call)]
+            schema = rows.schema
+            taking = [call for call in calls if takes_largest_label(setup, schema, call)]
         if taking:
             self.taking |= dict.fromkeys(taking)
             self.largest = max(self.largest, largest_label(rows, setup, taking))

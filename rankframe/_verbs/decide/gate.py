@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from ..._results.grid import (
     records,
 )
 from ..._results.markup import visible
-from ..._results.result import MOST_ROWS, Block, Format, Result
+from ..._results.result import MOST_ROWS, Block, Format, Result, Style
 from ..._results.sentences import IN_TEXT, Quotes
 from ..._statistics.estimate import Estimator
 from ..._support.option_kinds import Column, check
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
-Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
 PASSED = "passed"

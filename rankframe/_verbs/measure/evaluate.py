@@ -436,9 +436,9 @@ def _agreement(
     order = in_rank_order(frame, table)
     other_order = in_rank_order(frame, other_table)
     listed = order.score.is_not_null() | other_order.score.is_not_null()
-    listed_rows = frame.filter(listed)
+    listed_rows = frame if listed.all() else frame.filter(listed)
     refuse_faults(listed_rows, setup, table, label=labels)
-    refuse_faults(listed_rows, of_other, other_table, label=labels)
+    refuse_faults(listed_rows, of_other, other_table, label=labels, documents=False)
     columns = _columns_of_pair(order, other_order)
     n_relevant: Any = np.zeros(len(order.first))
     if labels:

@@ -128,6 +128,7 @@ def judge(
     is_whole = table.whole is None
     repeats = True
     if is_whole:
+        tables = tables.with_matches()
         tables.refuse_no_common_query(unjudged)
         tables, repeats = tables.with_usual_run()
     for refusal in tables.refusals(missed, unjudged, repeats=repeats):
