@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -11,8 +11,10 @@ from polars import selectors as cs
 
 from .._catalog.call import Call
 from .._catalog.registry import Metric
+from .._support.floats import Floats, np
 from .._table.check import fault_in
-from .._table.columns import Columns, failed
+from .._table.columns import Columns, Fault, failed
+from .._table.policies import GREATEST
 from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.subtopics import documents, row_faults, weight_faults
@@ -21,7 +23,8 @@ from .._words.sorted_rows import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
 from .parts import in_parts, number_of_parts
-from .plan import Part, add_up, guarded, run_formulas, with_rank
+from .plan import Part, run_formulas, with_rank
+from .query_values import values_of_queries
 from .rank_order import (
     RankOrder,
     column_of,
@@ -235,12 +238,11 @@ def _measure_documents(
     for some in (gains_only, others):
         if some:
             needed = run_formulas(some, part.table.setup, part.top)
-            found = add_up(part, needed).lazy().select_seq(*guarded(needed))
-            values |= collect(found, frame, setup, optimized=False).to_dict()
-    queries = queries_of(frame, setup, part.order)
-    return pl.DataFrame(
-        [*queries, *map(values.__getitem__, dict.fromkeys([call.text for call in calls]))]
-    )
+            values |= values_of_queries(part, needed)
+    columns = queries_of(frame, setup, part.order).get_columns()
+    for text in dict.fromkeys([call.text for call in calls]):
+        columns.append(values[text])
+    return pl.DataFrame(columns)
 
 
 def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
@@ -259,8 +261,6 @@ def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Seri
     """Refuse faults, and return the rank of each row, in the frame's order; null for a document
     that was not retrieved.
     """
-    import numpy as np
-
     order = in_rank_order(frame, table)
     refuse_faults(frame, setup, table, order, label=False)
     rows = with_rank(order, frame, table, {}).select(
@@ -276,8 +276,11 @@ def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Seri
 
 def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFrame:
     """The keys of the queries; of a part also the column `ROW`."""
-    names = [*setup.roles.query, *([ROW] if ROW in frame.columns else [])]
-    return frame[names][order.first]
+    names = [*setup.roles.query]
+    if ROW in frame.columns:
+        names.append(ROW)
+    # column by column, as Polars wakes its threads for a frame
+    return pl.DataFrame([frame[name][order.first] for name in names])
 
 
 def refuse_faults(
@@ -294,16 +297,31 @@ def refuse_faults(
 
     ``documents=False`` skips the check for repeated documents, which the caller has ruled out.
     """
-    faults = [x for x in table.faults(label=label) if documents or x.kind != "repeated document"]
-    plain = {str(i): fault.rows.any() for i, fault in enumerate(faults) if fault.repeated is None}
-    seen = iter(frame.select_seq(**plain).row(0) if plain else ())
-    for fault in faults:
-        if (
-            next(seen)
-            if fault.repeated is None
-            else _repeats(frame, table, order, fault.repeated, fault.rows)
-        ):
+    for fault in table.faults(label=label):
+        if fault.kind == "repeated document" and not documents:
+            continue
+        if _has_fault(frame, table, order, fault):
             raise fault_in(frame, setup, fault.kind)
+
+
+SOUND: Mapping[str, Callable[[Floats], bool]] = {
+    "NaN score": lambda score: not np.isnan(score).any(),
+    "label not finite": lambda label: bool((np.abs(label) <= GREATEST).all()),
+}
+"""By kind of fault, whether the numbers of its column, NaN for null, rule it out: a look that costs
+less than a plan."""
+
+
+def _has_fault(frame: pl.DataFrame, table: Columns, order: RankOrder | None, fault: Fault) -> bool:
+    """Whether rows have a fault."""
+    if fault.repeated is not None:
+        return _repeats(frame, table, order, fault.repeated, fault.rows)
+    sound = SOUND.get(fault.kind)
+    if sound is not None and frame.schema[fault.at] == pl.Float64:
+        numbers = frame[fault.at].to_numpy()
+        if sound(numbers):
+            return False
+    return bool(frame.select_seq(fault.rows.any()).item())
 
 
 def _repeats(

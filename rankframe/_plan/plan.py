@@ -75,7 +75,7 @@ class Part:
     labels: NDArray[Any]
     levels: Floats
     largest: float | None
-    run: Callable[[pl.LazyFrame], pl.DataFrame]
+    run: Callable[..., pl.DataFrame]
 
     @property
     def top(self) -> int | None:
@@ -83,14 +83,20 @@ class Part:
         return len(self.levels) - 1 if are_whole(self.levels) else None
 
     @property
-    def has_labels(self) -> pl.Series:
-        """Whether each query has a label."""
+    def labelled(self) -> pl.Series | None:
+        """Whether each query has a label; None if every row has one."""
         label = self.frame[self.table.setup.roles.label]
-        if label.has_nulls():
-            found = self.order.queries_with(label.is_not_null().to_numpy())
-        else:
-            found = pl.Series(np.ones(len(self.order.first), dtype=np.bool_))
-        return found.alias(HAS_LABELS.meta.output_name())
+        if not label.has_nulls():
+            return None
+        return self.order.queries_with(label.is_not_null().to_numpy())
+
+    @property
+    def has_labels(self) -> pl.Series:
+        """Whether each query has a label, as a column."""
+        labelled = self.labelled
+        if labelled is None:
+            labelled = pl.Series(np.ones(len(self.order.first), dtype=np.bool_))
+        return labelled.alias(HAS_LABELS.meta.output_name())
 
     def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
         """The rows that the formulas look at, in rank order; `carry` are columns of the table that
@@ -272,19 +278,21 @@ _cached_formulas = lru_cache(maxsize=512)(
 )  # saves a third of the time of a small table
 
 
-def add_up(part: Part, needed: Needed) -> pl.DataFrame:
-    """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of
-    the cost of a group_by.
+def add_up(part: Part, needed: Needed, *, with_labelled: bool) -> pl.DataFrame:
+    """The sums, maxima and constants of each query, and whether it has labels; NumPy adds up at a
+    fraction of the cost of a group_by.
     """
     sheet = part.sheet(needed)
-    first = sheet.runs.starts.astype(np.uint32)
-    found = [sheet.column(name)[pl.Series(first)].alias(name) for name in needed.constant]
-    found += [pl.Series(name, sheet.add_up(name, 0.0, np.add)) for name in needed.sums]
+    columns = sheet.at_starts(needed.constant)
+    for name in needed.sums:
+        sums = sheet.add_up(name, 0.0, np.add)
+        columns.append(pl.Series(name, sums))
     for name in [*needed.maxima, *needed.flags]:
-        found.append(pl.Series(name, sheet.add_up(name, math.nan, np.fmax), nan_to_null=True))
-    if needed.reads(HAS_LABELS) or not found:
-        found.append(part.has_labels)
-    return pl.DataFrame(found)
+        maxima = sheet.add_up(name, math.nan, np.fmax)
+        columns.append(pl.Series(name, maxima, nan_to_null=True))
+    if with_labelled or not columns:
+        columns.append(part.has_labels)
+    return pl.DataFrame(columns)
 
 
 def values_of_groups(

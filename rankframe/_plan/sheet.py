@@ -80,6 +80,13 @@ class Sheet:
         )
         return found
 
+    def at_starts(self, names: Sequence[str]) -> list[pl.Series]:
+        """Columns at the first row of each query."""
+        if not names:
+            return []
+        first = pl.Series(self.runs.starts.astype(np.uint32))
+        return [self.column(name)[first].alias(name) for name in names]
+
     def numbers(self, name: str, nothing: float) -> NDArray[Any]:
         """A column as an array, with a value for null."""
         domain = self._steps.domain.get(name)
@@ -115,9 +122,12 @@ class Sheet:
     def _make_layer(self, expressions: Mapping[str, pl.Expr]) -> None:
         """Compute expressions on the rows."""
         read = {root for x in expressions.values() for root in x.meta.root_names()}
-        rows = self.frame(sorted(read) or ["#position"]).lazy()
-        found = self.run(rows.with_columns_seq(**expressions).select(expressions.keys()))
-        self._columns |= found.to_dict()
+        rows = self.frame(sorted(read) or ["#position"])
+        wanted = [x.alias(name) for name, x in expressions.items()]
+        # the first column is there for expressions that are one value for all rows
+        made = self.run(rows.lazy().select_seq(pl.first(), *wanted))
+        for name in expressions:
+            self._columns[name] = made[name]
 
     def _word(self, name: str) -> NDArray[Any]:
         """The array that a word computes; of labels that are looked up, their places among the

@@ -322,11 +322,14 @@ class Columns:
         if label:
             unfit = unfit_weights(setup, self.label)
             found += [Fault(kind, str(name), rows, setup) for kind, (name, rows) in unfit.items()]
+        refuses_ties = setup.policies.tie_rule.refuses
+        if not setup.takes_ranks and not refuses_ties:
+            return found
         tied = score.is_duplicated() & score.is_not_null()
         if self.given_rank is not None:
             found.append(Fault("no rank", setup.roles.score, ~is_rank(self.given_rank), setup))
             found.append(Fault("shared rank", setup.roles.score, tied, setup, repeated=score))
-        if setup.policies.tie_rule.refuses:
+        if refuses_ties:
             found.append(Fault("forbidden tie", setup.roles.score, tied, setup, repeated=score))
         return found
 
