@@ -122,9 +122,9 @@ class Part:
         runs = Runs(starts, len(row))
         position = runs.place if not needed.gains_only else None
         if position is None:
-            place = with_gain(label, starts)
+            place, starts = with_gain(label, starts)
             row, label = row.take(place), label.take(place)
-            runs = Runs(np.searchsorted(place, starts), len(row))
+            runs = Runs(starts, len(row))
             position = place + (1 - ends).take(runs.number)
         given: dict[str, Column] = {
             "#row": lambda: pl.Series(row),

@@ -480,8 +480,18 @@ def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats]:
     return (code.astype(np.uint8), levels) if few else (labels, none)
 
 
-def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of rows with a label above 0, and of the first row of each query."""
-    listed = label > 0
-    listed[starts] = True
-    return np.flatnonzero(listed)
+class RowsWithGain(NamedTuple):
+    """The places of rows with a label above 0, and of the first row of each query; and at which of
+    these places each query starts.
+    """
+
+    place: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> RowsWithGain:
+    """The rows that formulas of gains look at."""
+    is_first = np.zeros(len(label), dtype=bool)
+    is_first[starts] = True
+    place = np.flatnonzero((label > 0) | is_first)
+    return RowsWithGain(place, np.flatnonzero(is_first.take(place)))

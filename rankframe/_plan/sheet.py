@@ -75,10 +75,7 @@ class Sheet:
 
     def add_up(self, name: str, nothing: float, add: np.ufunc) -> Floats:
         """The sum of a column over each query, or another total of it; null counts as `nothing`."""
-        found: Floats = add.reduceat(
-            self.numbers(name, nothing), self.runs.starts, dtype=np.float64
-        )
-        return found
+        return self.runs.totals(self.numbers(name, nothing), add)
 
     def at_starts(self, names: Sequence[str]) -> list[pl.Series]:
         """Columns at the first row of each query."""
