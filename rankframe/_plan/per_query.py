@@ -22,7 +22,7 @@ from .._table.table import refuse_names
 from .._words.sorted_rows import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
-from .parts import in_parts, number_of_parts
+from .parts import in_parts, may_be_cut
 from .plan import Part, run_formulas, with_rank
 from .query_values import values_of_queries
 from .rank_order import (
@@ -164,7 +164,7 @@ def largest_of_parts(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -
     """The largest label of a table that is computed in several parts; None if no value depends on
     it.
     """
-    if number_of_parts(frame.height) == 1 or not needs_largest_label(setup, frame.schema, calls):
+    if not may_be_cut(frame.height) or not needs_largest_label(setup, frame.schema, calls):
         return None
     return largest_label(frame, setup, calls)
 

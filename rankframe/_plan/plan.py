@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -23,6 +24,7 @@ from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import (
     HAS_LABELS,
+    LARGEST_LABEL,
     OF_LABEL,
     POSITION,
     QUERY,
@@ -40,6 +42,10 @@ from .sheet import Column, Places, Sheet, are_whole, places_among
 from .steps import LABELS, RANKS
 
 Rows: TypeAlias = "NDArray[np.uint32]"
+
+ROWS_OF_BLOCK = 2**18
+"""The most rows whose columns are computed together, unless one query has more: few enough to stay
+in the processor's memory."""
 
 # ------------------------------------------------------------------------------------------------
 # rows in rank order
@@ -98,6 +104,19 @@ class Part:
             labelled = pl.Series(np.ones(len(self.order.first), dtype=np.bool_))
         return labelled.alias(HAS_LABELS.meta.output_name())
 
+    def blocks(self, needed: Needed) -> Sequence[Part]:
+        """The part in pieces of whole queries; in one if formulas look at more than their rows."""
+        rows = len(self.order.row)
+        reads_table = needed.source or self.table.given_rank is not None
+        reads_all = self.largest is None and needed.reads(LARGEST_LABEL)
+        if rows <= ROWS_OF_BLOCK or reads_table or reads_all:
+            return [self]
+        near = np.arange(0, rows, ROWS_OF_BLOCK)
+        first_queries = np.unique(np.searchsorted(self.order.ends, near))
+        last = len(self.order.first)
+        limits = [*first_queries[first_queries < last].tolist(), last]
+        return [replace(self, order=self.order.between(*limit)) for limit in pairwise(limits)]
+
     def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
         """The rows that the formulas look at, in rank order; `carry` are columns of the table that
         are read besides theirs.
@@ -134,7 +153,7 @@ class Part:
             "#rank": lambda: self._rank(row, position),
             "#label": lambda: pl.Series(self._worth(label)),
             "#largest": lambda: self._largest(self._worth(label)),
-            "#raw": lambda: self._gathered(_raw(self.table).cast(pl.Float64), row),
+            "#raw": lambda: self._raw_labels(row),
         }
         given |= {name: partial(self._gathered, x, row) for name, x in columns.items()}
         places = {LABELS: label}
@@ -188,6 +207,11 @@ class Part:
         """The largest label of the table, on each row."""
         largest = label.max(initial=0) if self.largest is None else self.largest
         return pl.Series(np.full(len(label), largest, dtype=np.float64))
+
+    def _raw_labels(self, row: Rows) -> pl.Series:
+        """The unchanged labels of rows, as floats."""
+        label = self.frame.select_seq(_raw(self.table)).to_series()
+        return label[pl.Series(row)].cast(pl.Float64)
 
     def _gathered(self, x: pl.Expr, row: Rows) -> pl.Series:
         """An expression over the table's columns, or one value for all rows, at some rows."""
@@ -282,7 +306,18 @@ def add_up(part: Part, needed: Needed, *, with_labelled: bool) -> pl.DataFrame:
     """The sums, maxima and constants of each query, and whether it has labels; NumPy adds up at a
     fraction of the cost of a group_by.
     """
-    sheet = part.sheet(needed)
+    totals = [_totals_of(block, needed) for block in part.blocks(needed)]
+    columns = totals[0]
+    if len(totals) > 1:
+        columns = [_joined(pieces) for pieces in zip(*totals, strict=True)]
+    if with_labelled or not columns:
+        columns.append(part.has_labels)
+    return pl.DataFrame(columns)
+
+
+def _totals_of(block: Part, needed: Needed) -> list[pl.Series]:
+    """The constants, sums and maxima of the queries of a block."""
+    sheet = block.sheet(needed)
     columns = sheet.at_starts(needed.constant)
     for name in needed.sums:
         sums = sheet.add_up(name, 0.0, np.add)
@@ -290,9 +325,12 @@ def add_up(part: Part, needed: Needed, *, with_labelled: bool) -> pl.DataFrame:
     for name in [*needed.maxima, *needed.flags]:
         maxima = sheet.add_up(name, math.nan, np.fmax)
         columns.append(pl.Series(name, maxima, nan_to_null=True))
-    if with_labelled or not columns:
-        columns.append(part.has_labels)
-    return pl.DataFrame(columns)
+    return columns
+
+
+def _joined(pieces: Sequence[pl.Series]) -> pl.Series:
+    """The pieces of a column as one, which Polars divides as one, with the same last digits."""
+    return pl.concat(pieces).rechunk()
 
 
 def values_of_groups(

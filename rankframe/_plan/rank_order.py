@@ -69,7 +69,7 @@ class RankOrder:
     Attributes
     ----------
     number
-        The number of each row's query.
+        The number of each row's query; none if these are some of the frame's queries.
     first
         The first row of each query.
     ends
@@ -91,6 +91,13 @@ class RankOrder:
     def complete(self) -> bool:
         """Whether every document has a score."""
         return not self.score.has_nulls()
+
+    def between(self, start: int, end: int) -> RankOrder:
+        """The order of the queries from number `start` to before number `end`."""
+        before, last = self.ends[start], self.ends[end]
+        ends = self.ends[start : end + 1] - before
+        none = self.number[:0]
+        return RankOrder(none, self.first[start:end], ends, self.row[before:last], self.score)
 
     @property
     def position(self) -> NDArray[np.int64]:
