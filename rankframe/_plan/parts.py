@@ -39,14 +39,17 @@ def in_parts(frame: pl.DataFrame, setup: Setup, reads: Iterable[str], run: Run) 
     """
     if not may_be_cut(frame.height):
         return run(frame)
-    names = {*setup.roles.names, *reads}
-    parts = _cut(frame[[name for name in frame.columns if name in names]], setup.roles.query)
+    wanted = {*setup.roles.names, *reads}
+    names = [name for name in frame.columns if name in wanted]
+    parts = _cut(frame[names], setup.roles.query)
     try:
-        found = at_once([partial(_of_part, run, part) for part in parts])
+        results = at_once([partial(_of_part, run, part) for part in parts])
     except RankframeError:
         return run(frame)  # raises what is wrong with the whole table, however it is cut
-    result = pl.concat(found)
-    return result.sort(ROW, maintain_order=True).drop(ROW) if ROW in result.columns else result
+    result = pl.concat(results)
+    if ROW not in result.columns:
+        return result
+    return result.sort(ROW, maintain_order=True).drop(ROW)
 
 
 def _of_part(run: Run, part: Callable[[], pl.DataFrame]) -> pl.DataFrame:
@@ -72,8 +75,9 @@ def _cut(frame: pl.DataFrame, query: Sequence[str]) -> Iterator[Callable[[], pl.
         return
     pieces = at_once([partial(_by_part, ids, n, *x) for x in slices])
     for i in range(n):
-        if any(ends[i] < ends[i + 1] for _, ends in pieces):
-            yield partial(_gathered, frame, [row[ends[i] : ends[i + 1]] for row, ends in pieces])
+        rows_of_part = [row[ends[i] : ends[i + 1]] for row, ends in pieces]
+        if any(map(len, rows_of_part)):
+            yield partial(_gathered, frame, rows_of_part)
 
 
 def may_be_cut(rows: int) -> bool:
@@ -94,14 +98,17 @@ def number_of_parts(rows: int, most: int) -> int:
     """
     if rows < 2 * ROWS_OF_THREAD:
         return 1
-    at_once, n = threads(), -(-rows // most)
-    return max(min(-(-n // at_once) * at_once, rows // ROWS_OF_THREAD), n, 1)
+    at_once = threads()
+    n = -(-rows // most)
+    multiple = -(-n // at_once) * at_once
+    return max(min(multiple, rows // ROWS_OF_THREAD), n, 1)
 
 
 def _ends(starts: NDArray[np.int64], n: int, height: int) -> list[int]:
     """The rows at which `n` parts start and end, each of them near a multiple of an equal share."""
-    at = np.searchsorted(starts, np.arange(1, n) * height // n)
-    return [0, *np.unique(starts[at[at < len(starts)]]).tolist(), height]
+    near = np.searchsorted(starts, np.arange(1, n) * height // n)
+    between = np.unique(starts[near[near < len(starts)]])
+    return [0, *between.tolist(), height]
 
 
 def _by_part(
@@ -111,12 +118,12 @@ def _by_part(
     says its part.
     """
     first_bits = (hash_of(ids[start:end]) >> np.uint64(48)).astype(np.uint32)
-    part = ((first_bits * np.uint32(n)) >> np.uint32(16)).astype(
-        np.uint8 if n <= 2**8 else np.uint16
-    )
+    dtype = np.uint8 if n <= 2**8 else np.uint16
+    part = ((first_bits * np.uint32(n)) >> np.uint32(16)).astype(dtype)
     row = np.argsort(part, kind="stable").astype(np.uint32)
     row += np.uint32(start)
-    return row, [0, *np.cumsum(np.bincount(part, minlength=n)).tolist()]
+    ends = np.cumsum(np.bincount(part, minlength=n))
+    return row, [0, *ends.tolist()]
 
 
 def _gathered(frame: pl.DataFrame, rows: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:

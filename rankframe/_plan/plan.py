@@ -224,9 +224,8 @@ def with_rank(
     """The rows in rank order with `columns` of the frame, the unchanged label, and the rank."""
     given = {} if table.given_rank is None else {"#given": table.given_rank}
     source = frame.select_seq(_raw(table), **columns, **given)
-    rows = (
-        order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
-    )
+    in_order = order.rows().hstack(source[pl.Series(order.row)])
+    rows = in_order.lazy().with_columns(RAW.cast(pl.Float64))
     policies = table.setup.policies
     place = pl.col("#given") if given else POSITION
     if policies.depth is not None:
@@ -235,15 +234,14 @@ def with_rank(
             retrieved &= (RAW >= 0).fill_null(False)
         rows = rows.with_columns(pl.when(retrieved).then(SCORE).alias("#score"))
     if policies.drops_after_cut:
-        new_place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(
-            new_place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position")
-        )
+        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
+        new_place = number.over(QUERY, order_by=[SCORE.is_null(), POSITION])
+        rows = rows.with_columns(new_place.alias("#position"))
         rows = rows.sort(QUERY, POSITION)
-    place = POSITION.max().over(QUERY, SCORE) if policies.tie_rule.shares and not given else place
-    rows = rows.with_columns(
-        pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64).alias("#rank")
-    )
+    if policies.tie_rule.shares and not given:
+        place = POSITION.max().over(QUERY, SCORE)
+    rank = pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64)
+    rows = rows.with_columns(rank.alias("#rank"))
     if policies.unretrieved == "missed":
         return rows
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
@@ -252,9 +250,9 @@ def with_rank(
 def _raw(table: Columns) -> pl.Expr:
     """The unchanged label; null if the table has none."""
     label = table.setup.roles.label
-    return (
-        pl.col(label) if label in table.schema else pl.repeat(None, pl.len(), dtype=pl.Float64)
-    ).alias("#raw")
+    if label in table.schema:
+        return pl.col(label).alias("#raw")
+    return pl.repeat(None, pl.len(), dtype=pl.Float64).alias("#raw")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -311,19 +311,22 @@ def _put_ties_in_order(
     other.
     """
     tied = tied_with(again)
-    group, some = np.cumsum(~again, dtype=np.uint32)[tied], row[tied]
+    group = np.cumsum(~again, dtype=np.uint32)[tied]
+    tied_rows = row[tied]
     keys = table.order()
     columns = {column for key, _ in keys for column in key.meta.root_names()}
-    rows, place = frame.select(columns)[pl.Series(some)], np.arange(len(some))
+    rows = frame.select(columns)[pl.Series(tied_rows)]
+    place = np.arange(len(tied_rows))
     for key, falls in keys:
         same = group[1:] == group[:-1]
         below = _below(column_of(rows, key), falls).take(place)
         if (same & (below[1:] != below[:-1])).any():
-            at = sorted_in_groups(group, below)
-            place, below = place.take(at), below.take(at)
+            order = sorted_in_groups(group, below)
+            place = place.take(order)
+            below = below.take(order)
             changes = (group[1:] != group[:-1]) | (below[1:] != below[:-1])
             group = np.cumsum(np.concatenate([[True], changes]), dtype=np.uint32)
-    row[tied] = some[place]
+    row[tied] = tied_rows[place]
 
 
 def _below(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
