@@ -312,9 +312,9 @@ def _has_fault(frame: pl.DataFrame, table: Columns, order: RankOrder | None, fau
     if fault.repeated is not None:
         return _repeats(frame, table, order, fault.repeated, fault.rows)
     sound = SOUND.get(fault.kind)
-    if sound is not None and frame.schema[fault.at] == pl.Float64:
-        numbers = frame[fault.at].to_numpy()
-        if sound(numbers):
+    if sound is not None:
+        column = frame[fault.at]
+        if column.dtype == pl.Float64 and sound(column.to_numpy()):
             return False
     return bool(frame.select_seq(fault.rows.any()).item())
 
