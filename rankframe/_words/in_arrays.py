@@ -70,7 +70,10 @@ class Runs:
         if self.longest > 2:
             found: Floats = add.reduceat(x, self.starts, dtype=np.float64)
             return found
-        total = x.take(self.starts).astype(np.float64)  # a tenth of the time of reduceat
+        if self.rows == len(self.starts):
+            return x.astype(np.float64, copy=False)
+        # a fifth of the time of reduceat
+        total = x.take(self.starts).astype(np.float64, copy=False)
         if len(self.of_two):
             second = x.take(self.starts.take(self.of_two) + 1)
             total[self.of_two] = add(total.take(self.of_two), second)
