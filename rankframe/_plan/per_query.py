@@ -58,7 +58,10 @@ def measure(
     if largest is None:
         largest = largest_of_parts(frame, setup, calls)
     reads = [name for call in calls for name in call.columns]
-    measure_part = partial(_measure_part, setup=setup, calls=calls, largest=largest)
+    is_small = frame.height <= ROWS_OF_SMALL_TABLE  # not a part, lest its last digits differ
+    measure_part = partial(
+        _measure_part, setup=setup, calls=calls, largest=largest, is_small=is_small
+    )
     values = in_parts(frame, setup, reads, measure_part)
     count(frame, setup, calls, values, by_query=True)
     return values
@@ -87,11 +90,15 @@ def _measure_beside_rows(
 
 
 def _measure_part(
-    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None
+    frame: pl.DataFrame,
+    setup: Setup,
+    calls: Sequence[Call],
+    largest: float | None,
+    is_small: bool,
 ) -> pl.DataFrame:
     """The metrics of whole queries, in one piece, in the order in which queries first appear."""
     if setup.convention is None or not calls:
-        return _measure_by_kind(frame, setup, calls, largest)
+        return _measure_by_kind(frame, setup, calls, largest, is_small)
     # a convention may set other policies for some metrics
     meant_under: dict[Setup, dict[Call, Call]] = {}
     for call in calls:
@@ -101,7 +108,7 @@ def _measure_part(
     columns: dict[str, pl.Series] = {}
     for resolved, meant_by in meant_under.items():
         different = list(dict.fromkeys(meant_by.values()))
-        values = _measure_by_kind(frame, resolved, different, largest)
+        values = _measure_by_kind(frame, resolved, different, largest, is_small)
         results.append(values)
         for call, meant in meant_by.items():
             names = zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
@@ -121,14 +128,19 @@ def with_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> pl.
 
 
 def _measure_by_kind(
-    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None
+    frame: pl.DataFrame,
+    setup: Setup,
+    calls: Sequence[Call],
+    largest: float | None,
+    is_small: bool,
 ) -> pl.DataFrame:
     """The metrics of a table, once the convention is resolved."""
+    measured = partial(_measure_documents, largest=largest, is_small=is_small)
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
         if of_subtopics:
             raise without_subtopics(of_subtopics[0])
-        return _measure_documents(frame, setup, *calls, largest=largest)
+        return measured(frame, setup, *calls)
     if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
             f"no bounds are known for {of_subtopics[0].text}, which counts subtopics; "
@@ -138,11 +150,11 @@ def _measure_by_kind(
     carried = [name for call in others for name in call.columns]
     docs, of_docs = by_document(frame, setup, carried, label=bool(others))
     if not of_subtopics:
-        return _measure_documents(docs, of_docs, *calls, largest=largest)
+        return measured(docs, of_docs, *calls)
     of_others: list[pl.Series] = []
     if others:
-        measured = _measure_documents(docs, of_docs, *others, largest=largest)
-        of_others = [measured[call.text] for call in others]
+        values_of_others = measured(docs, of_docs, *others)
+        of_others = [values_of_others[call.text] for call in others]
     table = Columns.of(setup, frame.schema, label=False)
     of_doc = Columns.of(of_docs, docs.schema, label=False)
     faults = weight_faults(table)
@@ -223,13 +235,14 @@ def by_document(
 
 
 def _measure_documents(
-    frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None
+    frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None, is_small: bool
 ) -> pl.DataFrame:
     if setup.policies.unjudged == "bounds":
-        return bounds(frame, setup, calls, partial(_measure_documents, largest=largest), largest)
+        measured = partial(_measure_documents, largest=largest, is_small=is_small)
+        return bounds(frame, setup, calls, measured, largest)
     part = part_of(frame, setup, largest)
     gains_only: list[Call] = []
-    if frame.height > ROWS_OF_SMALL_TABLE:
+    if not is_small:
         gains_only = [call for call in calls if call.gains_only(setup)]
     others = [call for call in calls if call not in gains_only]
     values: dict[str, pl.Series] = {}
