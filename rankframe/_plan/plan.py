@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -23,6 +24,7 @@ from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import (
     HAS_LABELS,
+    LARGEST_LABEL,
     OF_LABEL,
     POSITION,
     QUERY,
@@ -40,6 +42,10 @@ from .sheet import Column, Places, Sheet, are_whole, places_among
 from .steps import LABELS, RANKS
 
 Rows: TypeAlias = "NDArray[np.uint32]"
+
+ROWS_OF_BLOCK = 2**18
+"""The most rows whose columns are computed together, unless one query has more: few enough to stay
+in the processor's memory."""
 
 # ------------------------------------------------------------------------------------------------
 # rows in rank order
@@ -75,7 +81,7 @@ class Part:
     labels: NDArray[Any]
     levels: Floats
     largest: float | None
-    run: Callable[[pl.LazyFrame], pl.DataFrame]
+    run: Callable[..., pl.DataFrame]
 
     @property
     def top(self) -> int | None:
@@ -83,14 +89,33 @@ class Part:
         return len(self.levels) - 1 if are_whole(self.levels) else None
 
     @property
-    def has_labels(self) -> pl.Series:
-        """Whether each query has a label."""
+    def labelled(self) -> pl.Series | None:
+        """Whether each query has a label; None if every row has one."""
         label = self.frame[self.table.setup.roles.label]
-        if label.has_nulls():
-            found = self.order.queries_with(label.is_not_null().to_numpy())
-        else:
-            found = pl.Series(np.ones(len(self.order.first), dtype=np.bool_))
-        return found.alias(HAS_LABELS.meta.output_name())
+        if not label.has_nulls():
+            return None
+        return self.order.queries_with(label.is_not_null().to_numpy())
+
+    @property
+    def has_labels(self) -> pl.Series:
+        """Whether each query has a label, as a column."""
+        labelled = self.labelled
+        if labelled is None:
+            labelled = pl.Series(np.ones(len(self.order.first), dtype=np.bool_))
+        return labelled.alias(HAS_LABELS.meta.output_name())
+
+    def blocks(self, needed: Needed) -> Sequence[Part]:
+        """The part in pieces of whole queries; in one if formulas look at more than their rows."""
+        rows = len(self.order.row)
+        reads_table = needed.source or self.table.given_rank is not None
+        reads_all = self.largest is None and needed.reads(LARGEST_LABEL)
+        if rows <= ROWS_OF_BLOCK or reads_table or reads_all:
+            return [self]
+        near = np.arange(0, rows, ROWS_OF_BLOCK)
+        first_queries = np.unique(np.searchsorted(self.order.ends, near))
+        last = len(self.order.first)
+        limits = [*first_queries[first_queries < last].tolist(), last]
+        return [replace(self, order=self.order.between(*limit)) for limit in pairwise(limits)]
 
     def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
         """The rows that the formulas look at, in rank order; `carry` are columns of the table that
@@ -116,9 +141,9 @@ class Part:
         runs = Runs(starts, len(row))
         position = runs.place if not needed.gains_only else None
         if position is None:
-            place = with_gain(label, starts)
+            place, starts = with_gain(label, starts)
             row, label = row.take(place), label.take(place)
-            runs = Runs(np.searchsorted(place, starts), len(row))
+            runs = Runs(starts, len(row))
             position = place + (1 - ends).take(runs.number)
         given: dict[str, Column] = {
             "#row": lambda: pl.Series(row),
@@ -128,7 +153,7 @@ class Part:
             "#rank": lambda: self._rank(row, position),
             "#label": lambda: pl.Series(self._worth(label)),
             "#largest": lambda: self._largest(self._worth(label)),
-            "#raw": lambda: self._gathered(_raw(self.table).cast(pl.Float64), row),
+            "#raw": lambda: self._raw_labels(row),
         }
         given |= {name: partial(self._gathered, x, row) for name, x in columns.items()}
         places = {LABELS: label}
@@ -183,6 +208,11 @@ class Part:
         largest = label.max(initial=0) if self.largest is None else self.largest
         return pl.Series(np.full(len(label), largest, dtype=np.float64))
 
+    def _raw_labels(self, row: Rows) -> pl.Series:
+        """The unchanged labels of rows, as floats."""
+        label = self.frame.select_seq(_raw(self.table)).to_series()
+        return label[pl.Series(row)].cast(pl.Float64)
+
     def _gathered(self, x: pl.Expr, row: Rows) -> pl.Series:
         """An expression over the table's columns, or one value for all rows, at some rows."""
         return self.frame.with_columns_seq(x.alias("#"))["#"][pl.Series(row)]
@@ -194,9 +224,8 @@ def with_rank(
     """The rows in rank order with `columns` of the frame, the unchanged label, and the rank."""
     given = {} if table.given_rank is None else {"#given": table.given_rank}
     source = frame.select_seq(_raw(table), **columns, **given)
-    rows = (
-        order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
-    )
+    in_order = order.rows().hstack(source[pl.Series(order.row)])
+    rows = in_order.lazy().with_columns(RAW.cast(pl.Float64))
     policies = table.setup.policies
     place = pl.col("#given") if given else POSITION
     if policies.depth is not None:
@@ -205,15 +234,14 @@ def with_rank(
             retrieved &= (RAW >= 0).fill_null(False)
         rows = rows.with_columns(pl.when(retrieved).then(SCORE).alias("#score"))
     if policies.drops_after_cut:
-        new_place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(
-            new_place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position")
-        )
+        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
+        new_place = number.over(QUERY, order_by=[SCORE.is_null(), POSITION])
+        rows = rows.with_columns(new_place.alias("#position"))
         rows = rows.sort(QUERY, POSITION)
-    place = POSITION.max().over(QUERY, SCORE) if policies.tie_rule.shares and not given else place
-    rows = rows.with_columns(
-        pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64).alias("#rank")
-    )
+    if policies.tie_rule.shares and not given:
+        place = POSITION.max().over(QUERY, SCORE)
+    rank = pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64)
+    rows = rows.with_columns(rank.alias("#rank"))
     if policies.unretrieved == "missed":
         return rows
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
@@ -222,9 +250,9 @@ def with_rank(
 def _raw(table: Columns) -> pl.Expr:
     """The unchanged label; null if the table has none."""
     label = table.setup.roles.label
-    return (
-        pl.col(label) if label in table.schema else pl.repeat(None, pl.len(), dtype=pl.Float64)
-    ).alias("#raw")
+    if label in table.schema:
+        return pl.col(label).alias("#raw")
+    return pl.repeat(None, pl.len(), dtype=pl.Float64).alias("#raw")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -272,19 +300,35 @@ _cached_formulas = lru_cache(maxsize=512)(
 )  # saves a third of the time of a small table
 
 
-def add_up(part: Part, needed: Needed) -> pl.DataFrame:
-    """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of
-    the cost of a group_by.
+def add_up(part: Part, needed: Needed, *, with_labelled: bool) -> pl.DataFrame:
+    """The sums, maxima and constants of each query, and whether it has labels; NumPy adds up at a
+    fraction of the cost of a group_by.
     """
-    sheet = part.sheet(needed)
-    first = sheet.runs.starts.astype(np.uint32)
-    found = [sheet.column(name)[pl.Series(first)].alias(name) for name in needed.constant]
-    found += [pl.Series(name, sheet.add_up(name, 0.0, np.add)) for name in needed.sums]
+    totals = [_totals_of(block, needed) for block in part.blocks(needed)]
+    columns = totals[0]
+    if len(totals) > 1:
+        columns = [_joined(pieces) for pieces in zip(*totals, strict=True)]
+    if with_labelled or not columns:
+        columns.append(part.has_labels)
+    return pl.DataFrame(columns)
+
+
+def _totals_of(block: Part, needed: Needed) -> list[pl.Series]:
+    """The constants, sums and maxima of the queries of a block."""
+    sheet = block.sheet(needed)
+    columns = sheet.at_starts(needed.constant)
+    for name in needed.sums:
+        sums = sheet.add_up(name, 0.0, np.add)
+        columns.append(pl.Series(name, sums))
     for name in [*needed.maxima, *needed.flags]:
-        found.append(pl.Series(name, sheet.add_up(name, math.nan, np.fmax), nan_to_null=True))
-    if needed.reads(HAS_LABELS) or not found:
-        found.append(part.has_labels)
-    return pl.DataFrame(found)
+        maxima = sheet.add_up(name, math.nan, np.fmax)
+        columns.append(pl.Series(name, maxima, nan_to_null=True))
+    return columns
+
+
+def _joined(pieces: Sequence[pl.Series]) -> pl.Series:
+    """The pieces of a column as one, which Polars divides as one, with the same last digits."""
+    return pl.concat(pieces).rechunk()
 
 
 def values_of_groups(

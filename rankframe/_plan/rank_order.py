@@ -17,6 +17,7 @@ from .._support import sorts
 from .._support.floats import Booleans, Floats, NDArray, np
 from .._support.polars_versions import exploded
 from .._support.sorts import (
+    Codes,
     falling,
     in_groups,
     in_order,
@@ -34,6 +35,9 @@ from ..errors import InvalidOption, on, option
 IDS_PER_ROW = 4
 """The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
 
+FEW_IDS = 2**14
+"""A range of whole query ids for which it is used by a table of any size."""
+
 OF_QUERY = 0x9E3779B97F4A7C15
 """The factor of a query's number in the hash of query and value: 2^64 over the golden ratio, as in
 Fibonacci hashing."""
@@ -43,6 +47,12 @@ LOOKED_UP_LABELS = 256
 
 FEW_ROWS = 2**11
 """The most rows whose texts are numbered in Python."""
+
+FLAGS_PER_ROW = 8
+"""The most flags, for each row, by which values of queries are told apart."""
+
+FEW_FLAGS = 2**14
+"""Flags that a table of any size may have besides."""
 
 WIDE = (pl.Int128, pl.UInt128)
 """Types of numbers that NumPy lacks."""
@@ -59,7 +69,7 @@ class RankOrder:
     Attributes
     ----------
     number
-        The number of each row's query.
+        The number of each row's query; none if these are some of the frame's queries.
     first
         The first row of each query.
     ends
@@ -81,6 +91,13 @@ class RankOrder:
     def complete(self) -> bool:
         """Whether every document has a score."""
         return not self.score.has_nulls()
+
+    def between(self, start: int, end: int) -> RankOrder:
+        """The order of the queries from number `start` to before number `end`."""
+        before, last = self.ends[start], self.ends[end]
+        ends = self.ends[start : end + 1] - before
+        none = self.number[:0]
+        return RankOrder(none, self.first[start:end], ends, self.row[before:last], self.score)
 
     @property
     def position(self) -> NDArray[np.int64]:
@@ -189,7 +206,8 @@ def numbered(ids: pl.DataFrame) -> Queries:
         return _one_by_one(ids.to_series())
     value = _whole_ids(ids)
     if value is not None:
-        starts = None if (value[1:] < value[:-1]).any() else starts_of(value)
+        rises = not (value[1:] < value[:-1]).any()
+        starts = starts_of(value) if rises else None
     elif any(x.is_nested() for x in ids.dtypes):
         return _by_group(ids)
     else:
@@ -252,12 +270,38 @@ def _n_unique(ids: pl.DataFrame) -> int:
 
 
 def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
-    """Whether a query may hold a value twice: False if the hashes of query and value all differ."""
+    """Whether a query may hold a value twice: False if the codes of query and value all differ."""
+    whole = _whole_numbers(value)
+    if whole is None:
+        return _has_equal(_hashes_in_queries(value, number))
+    low, high = int(whole.min()), int(whole.max())
+    room = high - low + 1
+    codes = room * (int(number.max()) + 1)
+    if codes > np.iinfo(np.int64).max:
+        return _has_equal(_hashes_in_queries(value, number))
+    code = number.astype(np.int64)
+    code *= room
+    code += whole
+    code -= low
+    if codes > FLAGS_PER_ROW * len(code) + FEW_FLAGS:
+        return _has_equal(code.view(np.uint64))
+    seen = np.zeros(codes, dtype=bool)
+    seen[code] = True
+    return int(np.count_nonzero(seen)) < len(code)
+
+
+def _hashes_in_queries(value: pl.Series, number: NDArray[np.integer[Any]]) -> Codes:
+    """Hashes of query and value."""
     hashes = number.astype(np.uint64)
     hashes *= np.uint64(OF_QUERY)
     hashes += value.hash().to_numpy()
-    hashes = in_order(hashes)
-    return bool((hashes[1:] == hashes[:-1]).any())
+    return hashes
+
+
+def _has_equal(codes: Codes) -> bool:
+    """Whether two of the codes are equal; they may be overwritten."""
+    codes = in_order(codes)
+    return bool((codes[1:] == codes[:-1]).any())
 
 
 def _put_ties_in_order(
@@ -267,19 +311,22 @@ def _put_ties_in_order(
     other.
     """
     tied = tied_with(again)
-    group, some = np.cumsum(~again, dtype=np.uint32)[tied], row[tied]
+    group = np.cumsum(~again, dtype=np.uint32)[tied]
+    tied_rows = row[tied]
     keys = table.order()
     columns = {column for key, _ in keys for column in key.meta.root_names()}
-    rows, place = frame.select(columns)[pl.Series(some)], np.arange(len(some))
+    rows = frame.select(columns)[pl.Series(tied_rows)]
+    place = np.arange(len(tied_rows))
     for key, falls in keys:
         same = group[1:] == group[:-1]
         below = _below(column_of(rows, key), falls).take(place)
         if (same & (below[1:] != below[:-1])).any():
-            at = sorted_in_groups(group, below)
-            place, below = place.take(at), below.take(at)
+            order = sorted_in_groups(group, below)
+            place = place.take(order)
+            below = below.take(order)
             changes = (group[1:] != group[:-1]) | (below[1:] != below[:-1])
             group = np.cumsum(np.concatenate([[True], changes]), dtype=np.uint32)
-    row[tied] = some[place]
+    row[tied] = tied_rows[place]
 
 
 def _below(key: pl.Series, falls: bool) -> NDArray[np.uint64]:
@@ -316,9 +363,8 @@ def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
     """Ids that are whole numbers in a narrow range, moved to start near 0, of several columns as
     one; None for others.
     """
-    room = min(
-        IDS_PER_ROW * ids.height, 1 << (sorts.CODE_BITS - ids.height.bit_length())
-    )  # a code also holds the row number
+    room_of_code = 1 << (sorts.CODE_BITS - ids.height.bit_length())  # beside the row number
+    room = min(max(IDS_PER_ROW * ids.height, FEW_IDS), room_of_code)
     found, different = np.zeros(1, dtype=np.int64), 1
     for column in ids:
         value = _whole_numbers(column)
@@ -336,11 +382,17 @@ def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
 
 def _whole_numbers(column: pl.Series) -> NDArray[np.int64] | None:
     """The values of a column of whole numbers; None for others."""
-    values = column.to_physical()
-    if column.dtype == pl.String or not values.dtype.is_integer():
+    dtype = column.dtype
+    if dtype == pl.String:
         return None
-    values = values if values.dtype == pl.Int64 else values.cast(pl.Int64, strict=False)
-    return None if values.has_nulls() or values.is_empty() else values.to_numpy()
+    if not dtype.is_integer():
+        column = column.to_physical()
+        dtype = column.dtype
+    if not dtype.is_integer():
+        return None
+    if dtype != pl.Int64:
+        column = column.cast(pl.Int64, strict=False)
+    return None if column.has_nulls() or column.is_empty() else column.to_numpy()
 
 
 def _by_value(value: NDArray[np.int64]) -> Queries:
@@ -438,8 +490,18 @@ def labels_of(label: pl.Series) -> tuple[NDArray[Any], Floats]:
     return (code.astype(np.uint8), levels) if few else (labels, none)
 
 
-def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of rows with a label above 0, and of the first row of each query."""
-    listed = label > 0
-    listed[starts] = True
-    return np.flatnonzero(listed)
+class RowsWithGain(NamedTuple):
+    """The places of rows with a label above 0, and of the first row of each query; and at which of
+    these places each query starts.
+    """
+
+    place: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> RowsWithGain:
+    """The rows that formulas of gains look at."""
+    is_first = np.zeros(len(label), dtype=bool)
+    is_first[starts] = True
+    place = np.flatnonzero((label > 0) | is_first)
+    return RowsWithGain(place, np.flatnonzero(is_first.take(place)))

@@ -75,10 +75,14 @@ class Sheet:
 
     def add_up(self, name: str, nothing: float, add: np.ufunc) -> Floats:
         """The sum of a column over each query, or another total of it; null counts as `nothing`."""
-        found: Floats = add.reduceat(
-            self.numbers(name, nothing), self.runs.starts, dtype=np.float64
-        )
-        return found
+        return self.runs.totals(self.numbers(name, nothing), add)
+
+    def at_starts(self, names: Sequence[str]) -> list[pl.Series]:
+        """Columns at the first row of each query."""
+        if not names:
+            return []
+        first = pl.Series(self.runs.starts.astype(np.uint32))
+        return [self.column(name)[first].alias(name) for name in names]
 
     def numbers(self, name: str, nothing: float) -> NDArray[Any]:
         """A column as an array, with a value for null."""
@@ -115,9 +119,12 @@ class Sheet:
     def _make_layer(self, expressions: Mapping[str, pl.Expr]) -> None:
         """Compute expressions on the rows."""
         read = {root for x in expressions.values() for root in x.meta.root_names()}
-        rows = self.frame(sorted(read) or ["#position"]).lazy()
-        found = self.run(rows.with_columns_seq(**expressions).select(expressions.keys()))
-        self._columns |= found.to_dict()
+        rows = self.frame(sorted(read) or ["#position"])
+        wanted = [x.alias(name) for name, x in expressions.items()]
+        # the first column is there for expressions that are one value for all rows
+        made = self.run(rows.lazy().select_seq(pl.first(), *wanted))
+        for name in expressions:
+            self._columns[name] = made[name]
 
     def _word(self, name: str) -> NDArray[Any]:
         """The array that a word computes; of labels that are looked up, their places among the
@@ -135,11 +142,9 @@ class Sheet:
 
     def _label_places(self, name: str) -> Places:
         """The places of a column of labels among the levels."""
-        return (
-            self.places[name]
-            if name in self.places
-            else places_among(self.levels, self.numbers(name, 0.0))
-        )
+        if name in self.places:
+            return self.places[name]
+        return places_among(self.levels, self.numbers(name, 0.0))
 
     # ----------------------------------------------------------------------------------------------
     # ---- look-ups
@@ -149,16 +154,15 @@ class Sheet:
         """The largest rank of tables: a power of 2 where tables are kept, so that further rows find
         the same ones.
         """
-        return (
-            self.longest
-            if self.longest > FEW_ENTRIES
-            else int(1 << max(self.longest - 1, 0).bit_length())
-        )
+        if self.longest > FEW_ENTRIES:
+            return self.longest
+        return int(1 << max(self.longest - 1, 0).bit_length())
 
     @cached_property
     def _steps(self) -> Steps:
         most = max(FEW_ENTRIES, self.runs.rows // ROWS_PER_ENTRY)
-        by_label, by_rank = LABELS in self.places, RANKS in self.places and self.depth <= most
+        by_label = LABELS in self.places
+        by_rank = RANKS in self.places and self.depth <= most
         by_pair = by_label and by_rank and self._size(Domain(LABELS, RANKS)) <= most
         return steps_of(self.needed, LookedUp(by_label, by_rank, by_pair))
 
@@ -170,14 +174,16 @@ class Sheet:
     def _entries(self, domain: Domain) -> Places:
         """The entry of each row in the table of a domain."""
         if domain not in self._entry_of_row:
-            found = [
-                self._place(axis).astype(np.intp, copy=False)
-                for axis in (domain.label, domain.rank)
-                if axis is not None
-            ]
-            entry = found[0] if len(found) == 1 else found[0] * (self.depth + 1) + found[1]
-            self._entry_of_row[domain] = entry
+            self._entry_of_row[domain] = self._new_entries(domain)
         return self._entry_of_row[domain]
+
+    def _new_entries(self, domain: Domain) -> Places:
+        axes = [axis for axis in (domain.label, domain.rank) if axis is not None]
+        places = [self._place(axis).astype(np.intp, copy=False) for axis in axes]
+        if len(places) == 1:
+            return places[0]
+        of_label, of_rank = places
+        return of_label * (self.depth + 1) + of_rank
 
     def _place(self, axis: str) -> Places:
         """The place of each row's label or rank among all that there may be."""
@@ -185,12 +191,10 @@ class Sheet:
 
     def _table(self, domain: Domain) -> Table:
         """The table of a domain; one of few entries, which other rows have as well, is kept."""
-        key, size = (domain, self.depth), self._size(domain)
-        tables = (
-            self._steps.tables
-            if (domain.label is None or self._are_known) and size <= FEW_ENTRIES
-            else self._tables
-        )
+        key = domain, self.depth
+        is_known = domain.label is None or self._are_known
+        is_small = self._size(domain) <= FEW_ENTRIES
+        tables = self._steps.tables if is_known and is_small else self._tables
         if key not in tables:
             tables[key] = self._new_table(domain)
         return tables[key]
@@ -212,9 +216,11 @@ class Sheet:
 
     def _axes(self, domain: Domain) -> pl.DataFrame:
         """The labels and ranks of a domain's entries."""
-        levels, ranks = self.levels, np.arange(self.depth + 1.0)
+        levels = self.levels
+        ranks = np.arange(self.depth + 1.0)
         if domain.label is not None and domain.rank is not None:
-            levels, ranks = np.repeat(levels, len(ranks)), np.tile(ranks, len(levels))
+            levels = np.repeat(self.levels, len(ranks))
+            ranks = np.tile(ranks, len(self.levels))
         columns = []
         if domain.label is not None:
             columns.append(pl.Series(domain.label, levels))

@@ -39,8 +39,9 @@ def in_order(values: NDArray[N]) -> NDArray[N]:
 
 
 def _by_polars(values: NDArray[N]) -> NDArray[N]:
-    found: NDArray[N] = pl.Series(values).sort(multithreaded=False).to_numpy(writable=True)
-    return found
+    ordered = pl.Series(values).sort(multithreaded=False)
+    numbers: NDArray[N] = ordered.to_numpy(writable=True)
+    return numbers
 
 
 @cache
@@ -67,20 +68,26 @@ def in_groups(
     """
     rows = len(number)
     room = CODE_BITS - rows.bit_length() - int(group.max(initial=0)).bit_length()
-    number >>= np.uint64(max(int(number.max(initial=0)).bit_length() - max(room, 0), 0))
-    number |= np.left_shift(group, max(room, 0), dtype=np.int64).view(np.uint64)
+    bits = max(room, 0)
+    surplus = int(number.max(initial=0)).bit_length() - bits
+    number >>= np.uint64(max(surplus, 0))
+    number |= np.left_shift(group, bits, dtype=np.int64).view(np.uint64)
     code, place = with_places(number)
-    return place, np.concatenate([np.zeros(min(rows, 1), dtype=bool), code[1:] == code[:-1]])
+    again = np.zeros(rows, dtype=bool)
+    np.equal(code[1:], code[:-1], out=again[1:])
+    return place, again
 
 
 def sorted_in_groups(group: NDArray[np.integer[Any]], number: Codes) -> NDArray[np.uint32]:
     """The places of rows sorted by group and number; equal rows stay as they are."""
     place, again = in_groups(group, number.copy())
     sorted_number = number.take(place) if again.any() else number
-    if (again[1:] & (sorted_number[1:] != sorted_number[:-1])).any():
+    differs = sorted_number[1:] != sorted_number[:-1]
+    if (again[1:] & differs).any():
         tied = tied_with(again)
-        some = place[tied]
-        place[tied] = some[np.lexsort((number[some], np.cumsum(~again)[tied]))]
+        group_of_tied = np.cumsum(~again)[tied]
+        tied_rows = place[tied]
+        place[tied] = tied_rows[np.lexsort((number[tied_rows], group_of_tied))]
     return place
 
 
@@ -96,10 +103,9 @@ def rising(values: NDArray[Any]) -> Codes:
         bits = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # turns -0.0 into 0.0
         if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
             bits ^= (bits >> 63) & np.int64(2**63 - 1)
-    found: Codes = np.subtract(bits, bits.min(initial=np.iinfo(np.int64).max), out=bits).view(
-        np.uint64
-    )
-    return found
+    least = bits.min(initial=np.iinfo(np.int64).max)
+    codes: Codes = np.subtract(bits, least, out=bits).view(np.uint64)
+    return codes
 
 
 def tied_with(again: Booleans) -> Booleans:
@@ -114,16 +120,17 @@ def with_places(numbers: Codes) -> tuple[Codes, NDArray[np.uint32]]:
     the places.
     """
     bits = np.uint64(len(numbers).bit_length())
+    of_place = (np.uint64(1) << bits) - np.uint64(1)
     numbers <<= bits
     numbers |= np.arange(len(numbers), dtype=np.uint64)
     numbers = in_order(numbers)
-    place = (numbers & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.uint32)
+    place = (numbers & of_place).astype(np.uint32)
     numbers >>= bits
     return numbers, place
 
 
 def falling(values: NDArray[Any]) -> Codes:
     """Whole numbers from 0 on that fall as the numbers rise."""
-    found = rising(values)
-    np.subtract(found.max(initial=0), found, out=found)
-    return found
+    codes = rising(values)
+    np.subtract(codes.max(initial=0), codes, out=codes)
+    return codes

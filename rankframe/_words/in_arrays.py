@@ -50,10 +50,34 @@ class Runs:
         """The place of each row in its query, from 1 on."""
         return np.arange(1, self.rows + 1) - self.first_row
 
-    @property
+    @cached_property
+    def sizes(self) -> Integers:
+        """The number of rows of each query."""
+        return np.diff(self.starts, append=self.rows)
+
+    @cached_property
     def longest(self) -> int:
         """The most rows of a query."""
-        return int(np.diff(self.starts, append=self.rows).max(initial=0))
+        return int(self.sizes.max(initial=0))
+
+    @cached_property
+    def of_two(self) -> Integers:
+        """The queries that have two rows, where none has more."""
+        return np.flatnonzero(self.sizes == 2)
+
+    def totals(self, x: NDArray[Any], add: np.ufunc) -> Floats:
+        """The sum of `x` over each query, or another total of it."""
+        if self.longest > 2:
+            found: Floats = add.reduceat(x, self.starts, dtype=np.float64)
+            return found
+        if self.rows == len(self.starts):
+            return x.astype(np.float64, copy=False)
+        # a fifth of the time of reduceat
+        total = x.take(self.starts).astype(np.float64, copy=False)
+        if len(self.of_two):
+            second = x.take(self.starts.take(self.of_two) + 1)
+            total[self.of_two] = add(total.take(self.of_two), second)
+        return total
 
 
 def run_of_rows(starts: Integers, rows: int) -> NDArray[np.uint32]:
@@ -106,6 +130,8 @@ def falling_labels(runs: Runs, label: NDArray[Any]) -> NDArray[Any]:
     """The labels of each query from the largest down; of whole numbers, in the type in which they
     come.
     """
+    if runs.longest <= 1:
+        return label
     if label.dtype.kind == "f":  # none is negative, so that their bits rise as they do
         bits = label.view(np.uint64)
         return label.take(sorted_in_groups(runs.number, bits.max(initial=0) - bits))
@@ -121,6 +147,8 @@ def falling_labels(runs: Runs, label: NDArray[Any]) -> NDArray[Any]:
 
 def count_so_far(runs: Runs, here: Booleans) -> Floats:
     """The number of true rows of the query down to each row."""
+    if runs.longest <= 1:
+        return here.astype(np.float64)
     count = np.cumsum(here, dtype=np.int64)
     before = count.take(runs.starts) - here.take(runs.starts)
     return (count - before.take(runs.number)).astype(np.float64)
@@ -128,11 +156,13 @@ def count_so_far(runs: Runs, here: Booleans) -> Floats:
 
 def sum_of_query(runs: Runs, x: Floats) -> Floats:
     """The sum over the query, on each of its rows."""
-    return np.add.reduceat(x, runs.starts).take(runs.number) if runs.rows else x
+    return runs.totals(x, np.add).take(runs.number)
 
 
 def product_before(runs: Runs, x: Floats) -> Floats:
     """The product over the rows of the query above each row, in steps that double: 1 at the top."""
+    if runs.longest <= 1:
+        return np.ones(runs.rows)
     product = np.ones(runs.rows)
     product[1:] = x[:-1]
     product[runs.starts] = 1.0

@@ -197,14 +197,13 @@ class Needed:
                 raise InvalidOption(
                     f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)"
                 )
-        read_by_rows = roots(
-            [*self.sums.values(), *self.maxima.values(), *self.late.values(), *self._bad]
-        )
-        for name in [
-            name for name in self._of_queries if name not in read_by_rows
-        ]:  # in one order, which SQL shows
-            how, x = self._of_queries[name]
-            (self.sums if how == "sum" else self.maxima)[name] = x
+        totals = [*self.sums.values(), *self.maxima.values()]
+        read_by_rows = roots([*totals, *self.late.values(), *self._bad])
+        for name, (how, x) in self._of_queries.items():  # in one order, which SQL shows
+            if name in read_by_rows:
+                continue
+            into = self.sums if how == "sum" else self.maxima
+            into[name] = x
             self.late.pop(name, None)
         self._leave_out_unused()
 
@@ -253,10 +252,9 @@ class Needed:
         """Whether `x` has one value per query, or may have."""
         ones = (self.same, self.sums, self.maxima)
         made_of = [name for name in x.meta.root_names() if not any(name in names for names in ones)]
-        columns = {name: self.late[name] for name in made_of if name in self.late}
-        return is_by_row(x) is not False and all(
-            x in columns and self._column_has_one(columns[x]) for x in made_of
-        )
+        if is_by_row(x) is False or not all(name in self.late for name in made_of):
+            return False
+        return all(self._column_has_one(self.late[name]) for name in made_of)
 
     def _column_has_one(self, x: pl.Expr | Word) -> bool:
         return not isinstance(x, Word) and self._has_one_value(x)

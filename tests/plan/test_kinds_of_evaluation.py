@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe  # noqa: F401 - registers .rank
 from rankframe._catalog.requests import calls_of
-from rankframe._plan import per_query, rank_order, sheet
+from rankframe._plan import per_query, plan, rank_order, sheet
 from rankframe._plan.plan import aggregation
 from rankframe._support import sorts
 from rankframe._table.setup import Setup
@@ -37,7 +37,13 @@ LABELS: dict[str, Callable[[random.Random], float | None]] = {
     "huge": lambda r: r.choice([0, 1, 255, 256, 800]),
 }
 
-SIZES = {"short": [1, 1, 2, 3, 5] * 3, "uneven": [1, 40, 2, 300, 7], "long": [3000, 1]}
+SIZES = {
+    "one each": [1] * 9,
+    "one or two": [1, 2, 2] * 4,
+    "short": [1, 1, 2, 3, 5] * 3,
+    "uneven": [1, 40, 2, 300, 7],
+    "long": [3000, 1],
+}
 
 
 @cache
@@ -73,11 +79,12 @@ KINDS: dict[str, tuple[dict[Any, dict[str, Any]], dict[str, Any]]] = {
     "by policies": ({}, {"depth": 10**6}),
     "sorted by Polars": ({sorts: {"FEW": 0, "polars_is_faster": lambda: True}}, {}),
     "sorted by NumPy": ({sorts: {"FEW": 0, "polars_is_faster": lambda: False}}, {}),
+    "in blocks": ({plan: {"ROWS_OF_BLOCK": 2}}, {}),
     "with little room in codes": ({sorts: {"CODE_BITS": 28}}, {}),
 }
 
 
-@each("kind", KINDS, sample=9)
+@each("kind", KINDS, sample=10)
 @each("labels", LABELS)
 @each("sizes", SIZES)
 def test_a_value_is_that_of_an_expression_of_the_group_in_every_kind_of_evaluation(

@@ -234,12 +234,23 @@ def test_ties_stand_by_the_rule_in_queries_whose_ids_have_one_hash(monkeypatch: 
     assert frame.rank.on(ties="doc_asc").evaluate("rr").rows() == [("p", 0.5), ("q", 1 / 3)]
 
 
-def test_any_repeated_document_is_found() -> None:
+IDS_OF_DOCUMENTS: dict[str, pl.Expr] = {
+    "small": pl.col("doc_id"),
+    "far apart": pl.col("doc_id") * 10**6 - 10**7,
+    "too far apart for codes of query and document": pl.col("doc_id") * 2**57 - 2**61,
+    "text": pl.col("doc_id").cast(pl.String),
+}
+
+
+@each("ids", IDS_OF_DOCUMENTS)
+def test_any_repeated_document_is_found(ids: str) -> None:
     docs = pl.DataFrame({"query_id": 1, "doc_id": range(50), "score": range(50), "label": [1] * 40 + [0] * 10})
-    assert docs.rank.evaluate("rr")["rr"].to_list() == [1 / 11]
-    for row in range(50):
+    docs = docs.with_columns(IDS_OF_DOCUMENTS[ids])
+    both = pl.concat([docs, docs.with_columns(query_id=pl.lit(2, pl.Int32))])  # each has all documents
+    assert both.rank.evaluate("rr")["rr"].to_list() == [1 / 11, 1 / 11]
+    for row in range(0, 100, 9):
         with pytest.raises(ValueError, match="holds the same 'doc_id' twice"):
-            pl.concat([docs, docs[row : row + 1]]).rank.evaluate("rr")
+            pl.concat([both, both[row : row + 1]]).rank.evaluate("rr")
 
 
 def test_two_and_two_point_nought_are_one_option() -> None:

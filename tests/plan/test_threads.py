@@ -9,13 +9,14 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._plan import parts
+from rankframe._plan import parts, plan
 from rankframe._support import threads
 from rankframe._support.threads import at_once
 from tests.support.each import each
@@ -84,11 +85,11 @@ TABLE = pl.DataFrame(
 )
 
 
-def digits(table: pl.DataFrame) -> int:
+def digits(table: pl.DataFrame, err: str = "err") -> int:
     """A number that changes with any bit of any value."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "err takes 2, the largest label of this table", rf.RankframeWarning)
-        found = table.rank.evaluate("ndcg@10", "map", "err", "bpref", "auc").sort("query_id")
+        found = table.rank.evaluate("ndcg", "map", err, "bpref", "auc", "unj").sort("query_id")
     return int(found.hash_rows().sum())
 
 
@@ -97,9 +98,28 @@ def test_any_number_of_threads_gives_the_same_digits(monkeypatch: pytest.MonkeyP
     for n in (1, 2, 3, 8):
         monkeypatch.setattr(threads, "threads", lambda n=n: n)
         monkeypatch.setattr(parts, "threads", lambda n=n: n)
-        assert (parts.number_of_parts(N) > 1) == (n > 1)
+        assert parts.may_be_cut(N) == (n > 1)
         found |= {digits(TABLE), digits(TABLE.sort("query_id", maintain_order=True))}
     assert len(found) == 1
+
+
+def test_blocks_of_any_size_give_the_same_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    some, blocks = TABLE.head(20_000), []
+    of_part = plan.Part.blocks
+
+    def counted(part: plan.Part, needed: Any) -> Any:
+        found = of_part(part, needed)
+        blocks.append(len(found))
+        return found
+
+    monkeypatch.setattr(plan.Part, "blocks", counted)
+    found = set()
+    for rows in (1, 100, 3_000, N):
+        monkeypatch.setattr(plan, "ROWS_OF_BLOCK", rows)
+        found.add(digits(some, err="err(max_label=2)"))
+    assert len(found) == 1
+    assert min(blocks) == 1
+    assert max(blocks) == some["query_id"].n_unique()
 
 
 PRINTED = """
