@@ -313,11 +313,7 @@ def _found(
         else:
             found = Runs.of(dict(zip(map(str, runs), tables, strict=True)))
         judged = ranker._of(found, judgments, **unmatched)
-        if "run" in verb_of(verb).parameters:
-            own["run"] = found.column
-        else:
-            key = dict.fromkeys((*found.key, *judged._setup.roles.query))
-            judged = judged.on(query=[*key])
+        own["run"] = found.column
         return getattr(judged, verb.__name__)(*requests, **own)
 
 

@@ -91,8 +91,8 @@ def evaluate(
 
     Returns
     -------
-    A Spark table: the query columns in their own types, then a double per metric. Its rows have no
-    defined order.
+    A Spark table: the run if runs are named, the query columns in their own types, then a double
+    per metric. Its rows have no defined order.
 
     Raises
     ------

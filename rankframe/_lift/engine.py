@@ -23,7 +23,7 @@ from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import OfPart, Table, Whole, in_memory, unchanged
 from .._table.ties import TIE_RULES
-from .._verbs.call.declaration import Mergeable, VerbCall, call_of_verb, verb_of
+from .._verbs.call.declaration import Mergeable, VerbCall, call_of_verb
 from .._verbs.call.top_grade import warn_of_top_grade
 from .._verbs.measure.evaluate import evaluate
 from .._verbs.measure.judge import judge
@@ -114,13 +114,14 @@ class OnQueries:
 
     @property
     def kept(self) -> Mapping[str, str]:
-        """The query columns of a per-query result; of new rows, also document and label."""
+        """The run and query columns of a per-query result; of new rows, also document and label."""
         roles = self.setup.roles
         gives = self.call.verb.gives
         if gives not in ("query", "list"):
             return {}
         of_list = (roles.doc_name, roles.label) if gives == "list" else ()
-        names = (*roles.query, *of_list)
+        of_runs = () if self.call.verb.combines_runs else self.call.runs.key
+        names = (*of_runs, *roles.query, *of_list)
         return {name: name for name in names if name is not None}
 
 
@@ -364,7 +365,7 @@ def run(
     parts = PartsOfEngine(engine, sides, key, setup, Whole(), judging)
     labels = _largest_labels(parts, setups, call, calls, joined.schema, judged_only)
     runs = None
-    if verb.gives in ("list", "query"):
+    if verb.combines_runs:
         runs = _names_of_runs(engine, sides[0], call.runs)
     whole = Whole(labels, runs)
     if shape is None:
@@ -456,7 +457,7 @@ def _largest_label(
         largest = engine.by_key(of_rows, None, judgments.only([name]))
     else:  # some rows are left out, and the rankings are needed to know which
         of_rankings = LargestLabel(setup, True, judging)
-        needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(setup)
+        needed = call_of_verb(evaluate).columns(setup)
         sides = [side.only(needed) for side in parts.sides]
         largest = engine.by_key(of_rankings, parts.key, *sides)
     labels = engine.collect(largest)["largest_label"].drop_nulls()

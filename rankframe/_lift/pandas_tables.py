@@ -185,10 +185,11 @@ class OnPandas:
         return Table(rows, self.setup, self.whole, **facts)
 
     def per_query(self) -> pd.DataFrame:
-        """A row per query, indexed by the query."""
+        """A row per query, indexed by the query; a row per run and query, by both."""
         result = self._result()
+        key = dict.fromkeys((*self.call.runs.of_results, *self.setup.roles.query))
         # a verb may combine runs
-        query = [name for name in self.setup.roles.query if name in result.columns]
+        query = [name for name in key if name in result.columns]
         of_query = self.setup.changed(query=tuple(query))
         return _indexed(result, of_query, self.source)
 
@@ -264,8 +265,11 @@ def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame
     rest = source.in_own_types(result.drop(query))
     levels = []
     for name in query:
-        level = source.back(name, result[name])
-        levels.append(level.rename(source.columns[name].name))
+        if name in source.columns:
+            level = source.back(name, result[name])
+            levels.append(level.rename(source.columns[name].name))
+        else:  # the names of runs that are columns of scores
+            levels.append(pd.Series(_values(result[name]), name=name))
     index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
     return pd.DataFrame(rest, index=index)
 

@@ -94,6 +94,11 @@ class Runs:
         """The column that names the run of each row, if any."""
         return () if self.column is None else (self.column,)
 
+    @property
+    def of_results(self) -> tuple[str, ...]:
+        """The column of the runs' names in a result that has rows of each run."""
+        return (RUN_OF_TABLE,) if self.scores else self.key
+
     def names(self, frame: pl.DataFrame | pl.LazyFrame) -> list[str]:
         """The names of the runs: score columns as they are named, or a column's values in order."""
         if self.column is None:
@@ -174,6 +179,27 @@ class Runs:
             return frame
         labels = pl.when(finds_none).then(-1).otherwise(label)
         return frame.with_columns(labels.alias(label))
+
+    def values(
+        self,
+        frame: pl.DataFrame,
+        setup: Setup,
+        of_run: Callable[[pl.DataFrame, Setup], pl.DataFrame],
+    ) -> pl.DataFrame:
+        """The values of all runs' queries, one run after the other.
+
+        `of_run` makes those of a run from the rows and its setup; runs in a column are computed in
+        one call, and have this column. Of columns of scores, `RUN` is the first column.
+        """
+        rows = self.judged_alike(frame, setup)
+        setups, _ = self.apart(setup, ())
+        tables = []
+        for run, own_setup in setups.items():
+            values = of_run(rows, own_setup)
+            if self.scores:
+                values = values.select(pl.lit(run).alias(RUN), pl.all())
+            tables.append(values)
+        return pl.concat(tables)
 
     def each(
         self,

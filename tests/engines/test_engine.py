@@ -329,6 +329,10 @@ def test_values_of_a_table_in_parts_need_no_order_and_no_documents(policies: Map
         asked(ANSWERS, mean, RIGHT, MS, longest, run="system", on=one),
         ANSWERS.rank.on(**one).mean(RIGHT, MS, longest, run="system"),
     )
+    assert_same(
+        asked(ANSWERS, verbs.evaluate, RIGHT, MS, run="system", on=one),
+        ANSWERS.rank.on(**one).evaluate(RIGHT, MS, run="system"),
+    )
 
 
 def test_values_and_metrics_of_a_table_in_parts_follow_the_convention_of_the_metrics() -> None:

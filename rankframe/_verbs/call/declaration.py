@@ -142,6 +142,11 @@ class Verb:
         return self.function.__name__
 
     @property
+    def combines_runs(self) -> bool:
+        """Whether one result is of all runs, and so needs their names; metrics are of each run."""
+        return self.gives in ("list", "query") and self.among is None
+
+    @property
     def within_queries(self) -> bool:
         """Whether it works query by query."""
         return self.gives in WITHIN_QUERIES

@@ -280,7 +280,7 @@ def _by_query(
         return found
 
     needing, calls = _needing(frame, setup, call)
-    named = call.runs if verb.gives in ("list", "query") else Runs()
+    named = call.runs if verb.combines_runs else Runs()
 
     def facts(rows: pl.LazyFrame) -> Whole:
         labels = {x.roles.score: _largest_label(rows, x, calls) for x in needing}

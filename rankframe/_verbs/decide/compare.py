@@ -274,9 +274,9 @@ def compare(
     by
         The columns whose values slice the queries, as for :meth:`summarize`.
     ci
-        The confidence of the interval of each difference; ``None`` for no intervals: ``ci_low``,
-        ``ci_high``, ``interval`` and the intervals of ranks are null, and runs beat each other at
-        the level 0.05.
+        The confidence of the interval of each difference; ``None`` for no intervals, as for
+        :meth:`summarize`: ``ci_low``, ``ci_high``, ``interval`` and the intervals of ranks are
+        null, and runs beat each other at the level 0.05.
     interval
         Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``,
         ``"percentile"``, as for :meth:`summarize`, or a test by its name. The differences of a

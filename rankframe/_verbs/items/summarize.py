@@ -76,7 +76,8 @@ def summarize(
         all rows of a query that have a value: a row that :meth:`judge` adds for a missed document
         has none. ``None`` for one slice with all queries.
     ci
-        The confidence of the intervals; ``None`` for no intervals and no resampling.
+        The confidence of the intervals; ``None`` for no intervals and no resampling, as for
+        :meth:`compare`: the table has no ``ci_low``, ``ci_high`` and ``interval``.
     interval
         The kind of the intervals. ``"auto"`` takes ``"bounded"`` for fewer than 50 queries, and for
         more if fewer than 50 of them differ, and ``"bca"`` otherwise; a metric without bounds, or

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from polars import selectors as cs
@@ -34,19 +35,42 @@ from ..._support.joins import left_joined
 from ..._support.option_kinds import Column
 from ..._table.columns import Columns
 from ..._table.roles import ROW, carried, require, require_all
+from ..._table.runs import RUN, RUN_OF_TABLE, Runs
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import Table, in_memory, refuse_names
 from ..._words.rows import Answer
 from ..._words.sorted_rows import Needed
 from ..._words.two_rankings import Pair
 from ...errors import Code, InvalidOption, option
-from ..call.declaration import VerbCall, call_of_verb, verb
+from ..call.declaration import ONE_RUN, VerbCall, call_of_verb, verb
 from ..call.running import plan_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+def refuse_values_of_scores(runs: Runs, calls: Sequence[Call]) -> None:
+    """Refuse runs that are columns of scores for a value that depends on no score."""
+    if not runs.scores:
+        return
+    for call in calls:
+        if not call.of_ranking:
+            refuse_one_value_of_all_runs(call.text)
+
+
+def refuse_one_value_of_all_runs(name: str) -> None:
+    """Refuse a value that is the same for all runs that are columns of scores."""
+    says = (
+        f"{name} is the same for all runs that are columns of scores; put the runs' "
+        "rows below each other, with a column that names the run: "
+    )
+    raise InvalidOption(says, option(run="system"))
 
 
 @verb(gives="query", among=METRICS, watched=True)
-def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
-    """Many metrics in one pass: one row per query.
+def evaluate(table: Table[Any], *metrics: Request, **options: Unpack[OfRuns]) -> pl.DataFrame:
+    """Many metrics in one pass: one row per query, or one per run and query.
 
     Parameters
     ----------
@@ -62,9 +86,10 @@ def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
 
     Returns
     -------
-    A frame with the query columns, then one Float64 column per metric, named by its canonical text,
-    in the order given. Eager frames keep the order in which queries first appear; lazy frames have
-    no defined order.
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the
+    query columns, then one Float64 column per metric, named by its canonical text, in the order
+    given. Eager frames keep the order in which queries first appear; lazy frames have no defined
+    order.
 
     Raises
     ------
@@ -86,12 +111,35 @@ def evaluate(table: Table[Any], *metrics: Request) -> pl.DataFrame:
     >>> found = df.rank.evaluate("rr", "P_5")
     >>> found["rr"].to_list(), found["precision@5"].to_list()
     ([0.5], [0.2])
+
+    >>> runs = pl.DataFrame({**rows, "new": [1.0, 2.0]})
+    >>> runs.rank.evaluate("rr", runs=["score", "new"])["rr"].to_list()
+    [0.5, 1.0]
     """
+    runs = runs_of(options)
+    if not runs.columns:
+        return _per_query(table, metrics)
+    runs.require(table.rows, table.setup)
+    if runs.scores:
+        refuse_names([RUN_OF_TABLE], table.setup.roles.query, "the query")
+
+    def of_run(rows: pl.DataFrame, setup: Setup) -> pl.DataFrame:
+        return _per_query(replace(table, rows=rows, setup=setup), metrics, runs)
+
+    values = runs.values(table.rows, table.setup, of_run)
+    return values.rename({RUN: RUN_OF_TABLE}) if runs.scores else values
+
+
+def _per_query(table: Table[Any], metrics: Sequence[Request], runs: Runs = ONE_RUN) -> pl.DataFrame:
+    """The values of the queries of a run, or of runs in a column."""
     frame = table.rows
     setup = table.setup
     calls, expressions, names = _asked(metrics, frame, setup)
     if not names:
         raise no_metric("evaluate('ndcg@10', 'map')")
+    refuse_values_of_scores(runs, [*calls])
+    if runs.scores and expressions:
+        refuse_one_value_of_all_runs(next(iter(expressions)))
     if not expressions:
         return measure(frame, setup, *calls, largest_label=table.largest_label)
     twice = [name for name in expressions if names.count(name) > 1]

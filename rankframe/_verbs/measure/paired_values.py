@@ -29,8 +29,8 @@ from ..sample.judged import NO_HELP, Control, Help
 from ..sample.resampling import CLUSTER, numbers_in
 from ..sample.slices import by_query, in_slices, keys, names_by_key
 from ..sample.unequal_runs import HELD, RunSizes, size_calls, with_facts
-from .evaluate import agreement, explain
-from .summary import refuse_values_of_scores, weigher
+from .evaluate import agreement, explain, refuse_values_of_scores
+from .summary import weigher
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 

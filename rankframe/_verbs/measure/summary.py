@@ -37,6 +37,7 @@ from ...errors import InvalidOption, RankframeError, option
 from ..call.declaration import verb, with_names
 from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
 from ..sample.slices import by_query, in_slices, names_by_key, typed
+from .evaluate import refuse_values_of_scores
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -82,17 +83,6 @@ def figures_of(setup: Setup, ci: float | None) -> dict[str, pl.DataType]:
     if ci is None:
         left_out.update(OF_INTERVALS)
     return {name: dtype for name, dtype in FIGURES.items() if name not in left_out}
-
-
-def refuse_values_of_scores(runs: Runs, calls: Sequence[Call]) -> None:
-    """Refuse runs that are columns of scores for a value that depends on no score."""
-    for call in calls:
-        if runs.scores and not call.of_ranking:
-            says = (
-                f"{call.text} is the same for all runs that are columns of scores; put the runs' "
-                "rows below each other, with a column that names the run: "
-            )
-            raise InvalidOption(says, option(run="system"))
 
 
 @dataclass(frozen=True)
@@ -227,10 +217,9 @@ class Summary:
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The values of each run and query, its slices and its weight."""
-        rows = self.runs.judged_alike(frame, self.setup)
-        return pl.concat(self._of_run(rows, run, setup) for run, setup in self.setups.items())
+        return self.runs.values(frame, self.setup, self._of_run)
 
-    def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
+    def _of_run(self, frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
         """The values of a run's queries, their slices and their weights."""
         query = setup.roles.query
         largest = None if self.whole is None else self.whole.get(setup.roles.score)
@@ -247,9 +236,6 @@ class Summary:
             if call not in self.calls:
                 values = values.drop(call.text)
             slices = slices.drop("#weight")
-        if self.runs.scores:
-            name = pl.lit(run).alias(RUN)
-            values = values.with_columns(name)
         if self.by or column is not None or self.cluster is not None:
             joined = values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left")
             values = collect(joined, frame, setup)
