@@ -13,6 +13,9 @@ from ..errors import RankframeError
 
 _used = _forked = False
 
+BY_SPAWN = 'multiprocessing.get_context("spawn")'
+"""The code of processes that are not forked."""
+
 
 def use_polars() -> None:
     """Begin an evaluation, which starts the threads of Polars' pool unless they run.
@@ -23,13 +26,12 @@ def use_polars() -> None:
     global _used, _forked
     if _forked:
         if _used or _lacks_threads():
-            says = (
+            executor = f"ProcessPoolExecutor(mp_context={BY_SPAWN})"
+            why = (
                 "this process was forked after an evaluation or other work of Polars, without "
                 "the threads that it needs"
             )
-            raise RankframeError(
-                f'{says}; start workers as multiprocessing.get_context("spawn") does'
-            )
+            raise RankframeError(f"write {executor}, or {BY_SPAWN}.Pool(): {why}")
         _forked = False
     _used = True
 

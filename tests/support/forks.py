@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor  # noqa: F401 - the error names it
 from multiprocessing.pool import Pool
 
 import numpy as np
@@ -118,10 +119,13 @@ def main(what: str) -> None:
             print(name, in_fork(call), sep=": ")
     else:
         print(polars(), pandas())
-        for method in ("fork", "spawn"):
-            with multiprocessing.get_context(method).Pool(1) as pool:
-                for call in (polars, pandas):
-                    print(method, in_pool(pool, call))
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            refused = [in_pool(pool, call) for call in (polars, pandas)]
+        print(*refused, sep="\n")
+        lines = refused[0].partition(" write ")[2].partition(": ")[0]
+        for line in lines.split(", or "):
+            with eval(line) as workers:
+                print(line, *([*workers.map(call, [0])] for call in (polars, pandas)))
 
 
 if __name__ == "__main__":
