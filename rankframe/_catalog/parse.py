@@ -260,6 +260,10 @@ def _between_commas(text: str) -> list[str]:
     return parts
 
 
+WHOLE_LISTS = ("all", "full", "inf", "max", "none")
+"""The words that people try as the cutoff of a whole list."""
+
+
 def _call(entry: Metric, implied: Settings, given: Options, parts: Parts, text: str) -> Call:
     usual = dict(implied)
     k = usual.pop("k", None)  # the tool's cutoff, for a text without one
@@ -277,6 +281,10 @@ def _call(entry: Metric, implied: Settings, given: Options, parts: Parts, text: 
             raise InvalidOption(f"{entry.name} takes no cutoff, but {shown(text)} gives one")
         if entry.first in options:
             raise InvalidOption(f"{shown(text)} gives {entry.first} twice")
+        if parts.at.strip().lower() in WHOLE_LISTS:
+            without = text.replace(f"@{parts.at}", "")
+            says = f"a metric without a cutoff reads the whole list; write {without!r}"
+            raise InvalidOption(f"{parts.at!r} in {shown(text)} is no number, and {says}")
         options[entry.first] = _number(parts.at, text)
     if k is not None:
         options.setdefault("k", k)

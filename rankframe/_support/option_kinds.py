@@ -6,7 +6,7 @@ import collections.abc
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import NoneType, SimpleNamespace, UnionType
 from typing import (
@@ -23,9 +23,10 @@ from typing import (
 
 import polars as pl
 
-from ..errors import InvalidOption, did_you_mean, nearest, on, option, shown
+from ..errors import InvalidOption, Text, did_you_mean, nearest, on, option, shown
 from . import option_values as values
 from .option_values import Range
+from .tried_options import instead_of
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,22 @@ class NameOfColumn:
     """A column's name, declared with an option's type; in pandas any label, read as its text."""
 
 
+@dataclass(frozen=True, eq=False)
+class OtherWords:
+    """The words of other tools, declared with the words of an option.
+
+    Attributes
+    ----------
+    read
+        The word here that each means.
+    refused
+        Of words that mean none here: the word to write, and why, as the end of a sentence.
+    """
+
+    read: Mapping[str, str]
+    refused: Mapping[str, tuple[str, str]]
+
+
 class ReadInside:
     """Declared with the type of an option that the function itself reads, to say more of errors."""
 
@@ -61,13 +78,15 @@ class Alternative:
     """One alternative of a kind: its name in errors, its reader, and the word if it is one.
 
     `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of
-    another kind. Only options of verbs and functions take one that is not `of_metrics`.
+    another kind. Only options of verbs and functions take one that is not `of_metrics`. `replaces`
+    has the words of other tools that it replaces, and why.
     """
 
     text: str
     read: Callable[[object], object]
     word: object = None
     of_metrics: bool = True
+    replaces: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,11 @@ class Kind:
         try:
             return self.read(given)
         except TypeError:
+            for one in self.alternatives:
+                if isinstance(given, str) and given in one.replaces:
+                    why = f" is not computed: {one.replaces[given]}; write "
+                    instead = option(**{name: one.word})
+                    raise InvalidOption(option(**{name: given}), why, instead) from None
             hint = did_you_mean(given, self.words) if isinstance(given, str) else ""
             where = option(**{name: given}) if of is None else f"{of}({name}={shown(given)})"
             raise InvalidOption(where, f": write {self}.{hint}") from None
@@ -110,6 +134,10 @@ class Kind:
         if len(self.words) == len(texts) > 1:
             return f"one of {', '.join(texts)}"
         return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+
+
+NO_KINDS: Mapping[str, Kind] = {}
+NO_OTHERS = OtherWords({}, {})
 
 
 def check(name: str, given: object, annotation: object) -> Any:
@@ -157,7 +185,7 @@ def read_arguments(
     object of a method.
     """
     signature, kinds = kinds_of(function)
-    bound = bind(function.__name__, signature, args, options, hidden=hidden)
+    bound = bind(function.__name__, signature, args, options, hidden=hidden, kinds=kinds)
     arguments = bound.arguments
     for name in arguments.keys() & kinds.keys():
         arguments[name] = kinds[name].check(name, arguments[name])
@@ -172,28 +200,63 @@ def bind(
     *,
     hidden: int = 0,
     of_on: Collection[str] = (),
+    kinds: Mapping[str, Kind] = NO_KINDS,
 ) -> inspect.BoundArguments:
     """Bind the arguments of a call.
 
-    An error shows the signature, or advises `on` for one of its options, `of_on`.
+    An error shows the signature, or advises `on` for one of its options, `of_on`; or what to write
+    instead of a keyword that people try, whose value is read by the `kinds` of options.
     """
     try:
         return signature.bind(*args, **options)
     except TypeError as error:
-        unknown = [other for other in options if other not in signature.parameters]
-        for other in unknown:
-            says = f"{name} has no option {other!r}"
-            if other in of_on:
-                raise InvalidOption(f"{says}; write ", on(**{other: ...})) from None
-            if near := did_you_mean(other, signature.parameters):
-                raise InvalidOption(f"{says}.{near}") from None
-            if policy := nearest(other, of_on):
-                raise InvalidOption(f"{says}. Did you mean ", on(**{policy: ...}), "?") from None
-        parameters = [*signature.parameters.values()]
-        shown_part = signature.replace(parameters=parameters[hidden:])
+        for word, given in options.items():
+            metrics = args[n_before_metrics(signature) :]
+            parameters = dict([*signature.parameters.items()][hidden:])
+            if answer := answer_to(word, given, metrics, parameters, of_on, kinds):
+                raise InvalidOption(f"{name} has no option {word!r}", *answer) from None
+        seen = signature.replace(parameters=[*signature.parameters.values()][hidden:])
         says = f"{name}: {error}; its signature is {name}"
         most = TWO_LINES - len(says)
-        raise InvalidOption(says + first_parameters_of(shown_part, most)) from None
+        raise InvalidOption(says + first_parameters_of(seen, most)) from None
+
+
+def answer_to(
+    word: str,
+    given: object,
+    metrics: Sequence[object],
+    parameters: Mapping[str, inspect.Parameter],
+    of_on: Collection[str],
+    kinds: Mapping[str, Kind],
+) -> tuple[Text, ...]:
+    """What to write instead of an unknown keyword; empty if it is known, or like no other word."""
+    if word in parameters and parameters[word].kind is not inspect.Parameter.VAR_POSITIONAL:
+        return ()
+    if word in of_on:
+        return "; write ", on(**{word: ...})
+    if instead := instead_of(word, given, metrics, parameters, partial(_takes, kinds)):
+        return "; ", *instead
+    if near := did_you_mean(word, parameters):
+        return f".{near}", ""
+    if policy := nearest(word, of_on):
+        return ". Did you mean ", on(**{policy: ...}), "?"
+    return ()
+
+
+def n_before_metrics(signature: inspect.Signature) -> int:
+    """The number of arguments before those that have no names of their own."""
+    return sum(x.kind is x.POSITIONAL_OR_KEYWORD for x in signature.parameters.values())
+
+
+def _takes(kinds: Mapping[str, Kind], name: str, given: object) -> bool:
+    """Whether an option takes a value, as far as its kind is known."""
+    if name not in kinds:
+        return True
+    try:
+        kinds[name].read(given)
+    except TypeError:
+        return False
+    return True
 
 
 TWO_LINES = 200
@@ -260,9 +323,17 @@ def kind_of(annotation: object, within: Range = ANY_NUMBER) -> Kind | None:
     return None if alternatives is None else Kind(alternatives)
 
 
-def words(of: Iterable[object]) -> Kind:
-    """The kind of some words."""
-    alternatives = [Alternative(repr(word), partial(values.word, word), word) for word in of]
+def words(of: Iterable[object], others: OtherWords = NO_OTHERS) -> Kind:
+    """The kind of some words, and of the words of other tools for them."""
+    alternatives = []
+    for word in of:
+        spellings = [other for other, meant in others.read.items() if meant == word]
+        read = partial(values.word, word)
+        if spellings:
+            read = partial(values.word_or_spelling, word, spellings)
+        refused = others.refused.items()
+        replaces = {other: why for other, (instead, why) in refused if instead == word}
+        alternatives.append(Alternative(repr(word), read, word, replaces=replaces))
     return Kind(tuple(alternatives))
 
 
@@ -301,6 +372,8 @@ def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] 
         for metadata in args[1:]:
             if isinstance(metadata, Kind):
                 return metadata.alternatives
+            if isinstance(metadata, OtherWords):
+                return words(get_args(args[0]), metadata).alternatives
         ranges = [metadata for metadata in args[1:] if isinstance(metadata, Range)]
         return _alternatives(args[0], ranges[0] if ranges else within)
     if origin is Literal:

@@ -6,7 +6,7 @@ A reader raises TypeError or ValueError for a value of another kind, as `Kind` e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -67,6 +67,10 @@ def word(expected: object, given: object) -> object:
     if not alike or given != expected:
         raise TypeError
     return expected
+
+
+def word_or_spelling(expected: object, spellings: Collection[str], given: object) -> object:
+    return expected if isinstance(given, str) and given in spellings else word(expected, given)
 
 
 def of_type(kind: type, given: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
+from .option_kinds import OtherWords
 from .option_values import Range
 
 Bound: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
@@ -54,7 +55,27 @@ OF_GROUPS: Mapping[str, str] = {
 }
 """The estimators of `OfGroups` in sentences."""
 
-Correction: TypeAlias = Literal["holm", "bh", "by"]
+OF_SOME_DEPENDENCE = (
+    "holm",
+    "it does not hold under every dependence of the tests, as Holm's correction does",
+)
+IN_TWO_STAGES = "bh", "Benjamini and Hochberg's correction is, which takes one stage"
+
+OF_OTHER_TOOLS = OtherWords(
+    read={"BH": "bh", "BY": "by", "fdr": "bh", "fdr_bh": "bh", "fdr_by": "by"},
+    refused={
+        "bonferroni": (
+            "holm",
+            "Holm's correction is valid whenever Bonferroni's is, and rejects more",
+        ),
+        **dict.fromkeys(["sidak", "holm-sidak", "simes-hochberg"], OF_SOME_DEPENDENCE),
+        **dict.fromkeys(["hochberg", "hommel"], OF_SOME_DEPENDENCE),
+        **dict.fromkeys(["fdr_tsbh", "fdr_tsbky", "fdr_gbs"], IN_TWO_STAGES),
+    },
+)
+"""The corrections of statsmodels and of R's p.adjust."""
+
+Correction: TypeAlias = Annotated[Literal["holm", "bh", "by"], OF_OTHER_TOOLS]
 CORRECTIONS: Mapping[Correction, str] = {
     "holm": "Holm's correction",
     "bh": "Benjamini and Hochberg's correction",

@@ -228,6 +228,13 @@ class Runs:
         return pl.concat(tables)
 
 
+def refuse_several_columns(run: object) -> None:
+    """Refuse several columns as the one that names the run of each row."""
+    if isinstance(run, (list, tuple)):
+        says = " names several columns; columns of scores are named by "
+        raise InvalidOption(option(run=run), says, option(runs=[*run]))
+
+
 def names_of(columns: ColumnNames | None) -> tuple[str, ...]:
     """The columns that the option `by` names, one, several or none."""
     names = check("by", columns, ColumnNames | None)

@@ -684,6 +684,22 @@ CASES = {
     "a text that may be two": Case("OK", "df.rank.evaluate('rec@3')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a cutoff without its @": Case("OK", "df.rank.evaluate('ndcg10')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
     "a cutoff at": Case("OK", "df.rank.evaluate('ndcg_at_k')", "df.rank.evaluate(ADVICE)", r"Did you mean (.*)\?"),
+    "a cutoff of the whole list": Case("OK", "df.rank.evaluate('ndcg@all')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
+    "a cutoff as a keyword": Case("OK", "df.rank.evaluate('ndcg', k=1)", "df.rank.evaluate(ADVICE)", r"cutoff: (.*)$"),
+    "resamples by another word": Case(
+        "TWO", "df.rank.compare('rr', n_bootstrap=99, runs=['score', 'new'])", "df.rank.compare('rr', ADVICE, runs=['score', 'new'])",
+        r"write (.*)$",
+    ),
+    "the chance of error in place of the confidence": Case(
+        "OK", "df.rank.summarize('rr', alpha=0.1)", "df.rank.summarize('rr', ADVICE)", r"write (.*)$"
+    ),
+    "a correction that is not computed": Case(
+        "TWO", "df.rank.compare('rr', correction='bonferroni', runs=['score', 'new'], resamples=99)",
+        "df.rank.compare('rr', ADVICE, runs=['score', 'new'], resamples=99)", r"write (.*)$",
+    ),
+    "columns of scores as the column of runs": Case(
+        "TWO", "df.rank.mean('rr', run=['score', 'new'])", "df.rank.mean('rr', ADVICE)", r"(runs=.*)$"
+    ),
     'two cutoffs': Case('OK', "rf.parse('ndcg@5,10')", "df.rank.evaluate('ndcg@5,10')"),
     "a comma too many": Case("OK", "df.rank.evaluate('ndcg@10,')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a list of cutoffs": Case(

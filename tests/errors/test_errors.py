@@ -287,7 +287,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a policy under another name, of a verb": (
         lambda: OK.rank.evaluate("map", relevance_level=2),
         rf.InvalidOption,
-        "evaluate: got an unexpected keyword argument 'relevance_level'; its signature is evaluate(*metrics)",
+        "evaluate: got an unexpected keyword argument 'relevance_level'; its signature is evaluate(*metrics, runs=None, run=None)",
     ),
     "a word cut short": (
         lambda: OK.rank.evaluate("ndcg(gain=exp)@10"),

@@ -14,7 +14,7 @@ import pytest
 import rankframe as rf
 from rankframe._lift.ranker import Ranker
 from rankframe._support.methods import Lifted, called_by_users
-from rankframe._support.option_kinds import kinds_of
+from rankframe._support.option_kinds import TWO_LINES, kinds_of
 from rankframe._support.option_values import Range
 from rankframe._table.setup import OPTIONS
 from rankframe.plot import PLOTS, Plots
@@ -58,6 +58,72 @@ def test_resamples_have_an_upper_bound() -> None:
         rf.InvalidOption, match="resamples=18446744073709551616: write a whole number from 1 to 10,000,000"
     ):
         TABLE.rank.summarize("map", resamples=2**64)
+
+
+@each(
+    ("call", "says"),
+    [
+        (lambda r: r.compare("map", n_bootstrap=99, **TWO), "compare has no option 'n_bootstrap'; write resamples=99"),
+        (lambda r: r.compare("map", bootstrap=True, **TWO), "compare has no option 'bootstrap'; write resamples=10000"),
+        (lambda r: r.compare("map", alpha=0.1, **TWO), "compare has no option 'alpha'; write ci=0.9"),
+        (lambda r: r.gate({"map": 0.1}, alpha=0.1, **TWO), "gate has no option 'alpha'; write confidence=0.9"),
+        (lambda r: r.compare("map", method="t", **TWO), "compare has no option 'method'; write test='t'"),
+        (lambda r: r.compare("map", method="wilcoxon", **TWO), "compare has no option 'method'; write test='auto'"),
+        (lambda r: r.mean("map", group_by="side"), "mean has no option 'group_by'; write by='side'"),
+        (lambda r: r.compare("map", systems=["a"]), "compare has no option 'systems'; write runs=['a']"),
+        (
+            lambda r: r.compare("map", alternative="greater", **TWO),
+            "compare has no option 'alternative'; it is two-sided, and gate is one-sided: df.rank.gate(",
+        ),
+        (
+            lambda r: r.gate({"map": 0.1}, alternative="greater", **TWO),
+            "gate has no option 'alternative'; it is one-sided; leave this out",
+        ),
+        (
+            lambda r: rf.compare({"a": {}, "b": {}}, {}, "map", alternative="greater"),
+            "compare has no option 'alternative'; it is two-sided, and gate is one-sided: rf.gate(runs, qrels, ",
+        ),
+        (
+            lambda r: r.evaluate("ndcg", k=[5, 10]),
+            "evaluate has no option 'k'; the text of a metric names its cutoff: 'ndcg@5,10'",
+        ),
+        (
+            lambda r: rf.evaluate("a.run", {}, "map", k=None),
+            "evaluate has no option 'k'; the text of a metric names its cutoff: 'map@10'",
+        ),
+        (lambda r: r.ndcg(cutoff=5), "ndcg has no option 'cutoff'; write k=5"),
+        (lambda r: r.mean(metrics=["map", "rr"]), "mean has no option 'metrics'; write 'map', 'rr' without a keyword"),
+        (lambda r: r.mean(metric=None), "mean has no option 'metric'; write 'ndcg@10' without a keyword"),
+        (
+            lambda r: r.power("map", difference=0.1, method="t", **TWO),
+            "power: got an unexpected keyword argument 'method'; its signature is",
+        ),
+        (lambda r: r.mean("map", run=["a", "b"]), "run=['a', 'b'] names several columns; "),
+        (lambda r: r.evaluate("ndcg(gain=binary)@all"), "'all' in 'ndcg(gain=binary)@all' is no number, and a metric "),
+    ],
+)
+def test_words_that_people_try_lead_to_what_to_write(call: Callable[[Any], object], says: str) -> None:
+    with pytest.raises(rf.InvalidOption) as caught:
+        call(TABLE.rank)
+    assert str(caught.value).startswith(says)
+    assert len(str(caught.value)) <= TWO_LINES
+
+
+@each(
+    ("given", "meant"),
+    [("fdr_bh", "bh"), ("fdr_by", "by"), ("fdr", "bh"), ("BH", "bh"), ("BY", "by"), ("holm", "holm"), (None, None)],
+)
+def test_corrections_by_the_names_of_statsmodels_and_r_are_ours(given: Any, meant: Any) -> None:
+    compared, wanted = (TABLE.rank.compare("map", correction=x, resamples=99, **TWO) for x in (given, meant))
+    assert compared.settings == wanted.settings
+    assert compared.table.equals(wanted.table)
+
+
+@each("given", ["bonferroni", "sidak", "holm-sidak", "simes-hochberg", "hommel", "fdr_tsbh", "fdr_tsbky", "fdr_gbs"])
+def test_other_corrections_of_statsmodels_are_answered_with_one_to_write(given: Any) -> None:
+    instead = "bh" if given.startswith("fdr") else "holm"
+    with pytest.raises(rf.InvalidOption, match=rf"^correction='{given}' is not computed: .*; write correction='{instead}'$"):
+        TABLE.rank.compare("map", correction=given, **TWO)
 
 
 @each("given", [5, 0, float("nan"), True, object()])

@@ -19,7 +19,7 @@ from ..._plan.per_query import names_of
 from ..._support.extras import versions
 from ..._support.methods import F
 from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
-from ..._table.runs import Runs, names_of as columns_of
+from ..._table.runs import Runs, names_of as columns_of, refuse_several_columns
 from ..._table.setup import OPTIONS, OTHER_TABLES, Setup
 from ..._table.shared_options import with_options
 from ..._table.table import Table, refuse_names
@@ -168,8 +168,10 @@ class Verb:
         Its metrics are read, so that workers need no names.
         """
         signature, kinds = kinds_of(self.function)
-        bound = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
+        every = (None, *args)
+        bound = bind(self.name, signature, every, options, hidden=1, of_on=OPTIONS, kinds=kinds)
         del bound.arguments["table"]
+        refuse_several_columns(bound.arguments.get("run"))
         for option, value in bound.arguments.items():
             if option in kinds:
                 bound.arguments[option] = kinds[option].check(option, value)

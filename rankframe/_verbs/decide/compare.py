@@ -266,7 +266,8 @@ def compare(
     correction
         The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm,
         ``"bh"`` and ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all
-        alarms; ``None`` for no correction. Tukey's test corrects by itself.
+        alarms; ``None`` for no correction. ``"fdr_bh"`` and ``"fdr_by"``, as statsmodels names
+        them, are read, too. Tukey's test corrects by itself.
     family
         The rows of the table that are corrected together: ``"all"`` corrects all metrics and slices
         together, ``"metric"`` corrects each metric separately, which bounds the false alarms per

@@ -53,7 +53,7 @@ class JudgedSummary(Summary):
         first = {name: inherited.pop(name) for name in ("metric", "n_queries")}
         return {**first, **ESTIMATOR.columns, **inherited}
 
-    def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
+    def _of_run(self, frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
         weighing = weigher(self.weights, frame.schema)
         if any(call.labels and call.metric.from_clicks != "same" for call in weighing):
             says = " reads labels, which people and the model give differently; name a column or "
@@ -66,7 +66,7 @@ class JudgedSummary(Summary):
         queries = rows.group_by(setup.roles.query, maintain_order=True)
         of_first_rows = queries.agg(pl.col(PEOPLE).first())
         people = of_first_rows[PEOPLE]
-        return super()._of_run(rows, run, setup).hstack([people, *of_model])
+        return super()._of_run(rows, setup).hstack([people, *of_model])
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
         table = self.merge(self._part(per_query))
