@@ -15,11 +15,11 @@ from .._table.roles import ROLES, of_lists
 from .._table.setup import Setup
 from .._table.table import Whole
 from .._verbs.call.declaration import VerbCall
-from ..errors import MissingColumn, with_code_of
+from ..errors import Advice, MissingColumn, Text, with_code_of
 from ..plot import Plots
 from .display import Shown
 from .pandas_columns import text_of
-from .pandas_tables import LISTS, SHAPES, OnPandas, in_pandas, levels_of
+from .pandas_tables import SHAPES, OnPandas, in_pandas, levels_of, lists_of
 from .ranker import Ranker
 
 if TYPE_CHECKING:
@@ -153,14 +153,20 @@ def of_pandas(frame: pd.DataFrame) -> Iterator[None]:
         try:
             yield
         except MissingColumn as error:
-            lists = [name for name in frame if _holds_lists(frame[name])]
-            advice = (". ", *of_lists(str(lists[0]))) if lists else ()
-            raise MissingColumn(*error.parts, *advice, *_of_index(frame)) from None
+            parts = error.parts
+            lists = lists_of(frame)
+            if lists and "; the table has" in str(parts[0]) and not _names_others(parts, lists):
+                parts = (parts[0], *of_lists(lists))
+            raise MissingColumn(*parts, *_of_index(frame)) from None
 
 
-def _holds_lists(column: pd.Series[Any]) -> bool:
-    first = next(iter(column.dropna()), None)
-    return isinstance(first, LISTS)
+def _names_others(parts: Sequence[Text], lists: Sequence[str]) -> bool:
+    """Whether the advice of an error names columns, none of which holds lists."""
+    meant: list[object] = []
+    for part in parts:
+        if isinstance(part, Advice):
+            meant += part.options.values()
+    return bool(meant) and not any(x is ... or x in lists for x in meant)
 
 
 def _of_index(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 
 from .._table.figures import usual_runs
-from .._table.roles import USUAL_NAMES, carried
+from .._table.roles import USUAL_NAMES, carried, if_rows_are_queries
 from .._table.run_and_judgments import names_of_labels
 from .._table.setup import Setup
 from .._table.table import Table, Whole, refuse_same_name
@@ -91,8 +91,18 @@ class Source:
         with nullcontext() if needed else suppress(InvalidData):
             column = self.columns[name] = self._column(name)
             lists = cross_lists(column, name) if name in self.lists else None
-            return cross(column, name) if lists is None else lists
+            return self._plain(column, name) if lists is None else lists
         return None
+
+    def _plain(self, column: pd.Series[Any], name: str) -> pl.Series:
+        try:
+            return cross(column, name)
+        except InvalidData:
+            lists = lists_of(self.frame)
+            if name in lists:
+                says = f"column {name!r} holds lists, not single values; "
+                raise InvalidData(says, if_rows_are_queries(lists)) from None
+            raise
 
     def _column(self, name: str) -> pd.Series[Any]:
         if name in self.levels:
@@ -141,6 +151,16 @@ class Source:
         if x.dtype != crossed.dtype:
             return False
         return x.is_in(crossed.implode(), nulls_equal=True).all()
+
+
+def lists_of(frame: pd.DataFrame) -> list[str]:
+    """The columns that hold lists."""
+    return [text_of(name) for place, name in enumerate(frame) if _holds_lists(frame.iloc[:, place])]
+
+
+def _holds_lists(column: pd.Series[Any]) -> bool:
+    first = next(iter(column.dropna()), None)
+    return isinstance(first, LISTS)
 
 
 def _refuse_levels_of_columns(frame: pd.DataFrame) -> None:

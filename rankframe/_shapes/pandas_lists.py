@@ -17,13 +17,10 @@ NUMBER = {"retrieved": "score", "relevant": "label"}
 """The struct field for the values of a dictionary."""
 
 
-def crossed(
-    frame: pd.DataFrame, columns: Sequence[str], lists: Mapping[str, str | None]
-) -> pl.DataFrame:
-    """Convert the frame to Polars: `columns` as they are, `lists` by role; all other columns become
-    null.
+def crossed(frame: pd.DataFrame, columns: Sequence[str], roles: Mapping[str, str]) -> pl.DataFrame:
+    """Convert the frame to Polars: `columns` as they are, lists by their `roles`; all other columns
+    become null.
     """
-    roles = {name: role for role, name in lists.items() if name is not None}
     found: dict[str, pl.Series] = {}
     for place, label in enumerate(frame.columns):
         name, column = text_of(label), frame.iloc[:, place]

@@ -144,8 +144,8 @@ def require_all(
         return
     there = [name for name in schema if not name.startswith(carried(""))]
     near = {role: meant or _meant(there, name, role) for name, role in lacking}
-    lists = _column_of_lists(schema) if None in near.values() else None
-    if lists:
+    lists = columns_of_lists(schema)
+    if lists and not {None, *lists}.isdisjoint(near.values()):
         advice: tuple[Text, ...] = of_lists(lists)
     else:
         meant_by = {name: near[role] for name, role in lacking}
@@ -155,13 +155,10 @@ def require_all(
     raise MissingColumn(f"no column {names}; {where} has {columns}. ", *advice)
 
 
-def _column_of_lists(schema: Collection[str]) -> str | None:
-    """The first column that holds lists, if types are known."""
+def columns_of_lists(schema: Collection[str]) -> list[str]:
+    """The columns that hold lists, if types are known."""
     types: Mapping[str, pl.DataType] = schema if isinstance(schema, Mapping) else {}
-    for name, dtype in types.items():
-        if isinstance(dtype, (pl.List, pl.Array)):
-            return name
-    return None
+    return [name for name, dtype in types.items() if isinstance(dtype, (pl.List, pl.Array))]
 
 
 def _advice(
@@ -192,10 +189,39 @@ def _advice(
     return "Say ", on(**given), otherwise
 
 
-def of_lists(name: str) -> tuple[Text, Text]:
-    """The advice for a table with a column of lists."""
-    code = Code("rf.from_lists(df)", phrase="if a row is a query, write {}")
-    return f"Column {name!r} holds lists; ", code
+def of_lists(lists: Sequence[str]) -> tuple[Text, Text]:
+    """The advice for a table with columns of lists."""
+    return f"Column {lists[0]!r} holds lists; ", if_rows_are_queries(lists)
+
+
+def if_rows_are_queries(lists: Sequence[str]) -> Code:
+    """The code for a table whose rows are queries, from the names of its columns of lists."""
+    phrase = "if a row is a query, write {}"
+    docs, scores, labels = (_usual_lists(lists, role) for role in ("doc", "score", "label"))
+    if "retrieved" in lists or (docs is None and None in (scores, labels)):
+        return Code("rf.from_lists(df)", phrase=phrase)
+    options: dict[str, str | None] = {"retrieved": docs}
+    if "relevant" not in lists:
+        options["relevant"] = None
+    numbers = {"scores": scores, "labels": labels}
+    options |= {name: column for name, column in numbers.items() if column is not None}
+    given = ", ".join(f"{name}={column!r}" for name, column in options.items())
+    return Code(f"rf.from_lists(df, {given})", phrase=phrase)
+
+
+def seem_queries(lists: Sequence[str]) -> bool:
+    """Whether the names of columns of lists are those of tables whose rows are queries."""
+    has = [_usual_lists(lists, role) is not None for role in ("doc", "score", "label")]
+    return "retrieved" in lists or sum(has) > 1
+
+
+def _usual_lists(lists: Sequence[str], role: str) -> str | None:
+    """The first column of lists with a usual name for a role, or with its plural."""
+    usual = USUAL_NAMES[role]
+    for name in lists:
+        if name.lower() in usual or name.lower().removesuffix("s") in usual:
+            return name
+    return None
 
 
 def _meant(there: Sequence[str], name: str, role: str) -> Meant:
@@ -236,9 +262,12 @@ def require_number(schema: pl.Schema, name: str, role: str) -> None:
         dtype = dtype.inner  # type: ignore[assignment]
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+    lists = columns_of_lists(schema)
+    if role in ("score", "label") and name in lists and seem_queries(lists):
+        advice: tuple[Text, ...] = (if_rows_are_queries(lists),)
+    elif dtype.is_nested() or dtype in (pl.Binary, pl.Object):
         other = {role: ...}
-        advice: tuple[Text, ...] = (
+        advice = (
             "name another column: ",
             on(**other) if role in ROLES else option(**other),
         )

@@ -319,6 +319,18 @@ CASES = {
     "ranks of which the highest is the best": Case(
         "OK", "df.rank.on(rank='score', ascending=False).rr()", "df.rank.on(rank='score').rr()"
     ),
+    "lists of documents with scores and labels": Case(
+        "pl.DataFrame({'query_id': [1, 2], 'docs': [['a', 'b'], ['c']], 'scores': [[2, 1], [1]], 'labels': [[0, 1], [1]]})",
+        "df.rank.rr()", "ADVICE.rank.rr()", r"rf\.from_lists\(",
+    ),
+    "lists of documents with scores, named": Case(
+        "pl.DataFrame({'query_id': [1, 2], 'docs': [['a', 'b'], ['c']], 'scores': [[2, 1], [1]], 'labels': [[0, 1], [1]]})",
+        "df.rank.on(score='scores', label='labels').rr()", "ADVICE.rank.rr()", r"rf\.from_lists\(",
+    ),
+    "lists of scores and labels alone": Case(
+        "pl.DataFrame({'query_id': [1, 2], 'scores': [[2, 1], [1]], 'labels': [[0, 1], [1]]})",
+        "df.rank.rr()", "ADVICE.rank.rr()", r"rf\.from_lists\(",
+    ),
     "lists of documents": Case("LISTED", "df.rank.rr()", "ADVICE.rank.rr()", r"rf\.from_lists\("),
     "judgments under other names": Case(
         "RUN", "(qrels := OTHER_QUERY) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)"

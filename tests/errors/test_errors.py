@@ -113,9 +113,9 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "say relevant=None if the judgments are in another table",
     ),
     "rows of lists as dictionaries": (
-        lambda: rf.from_lists([{"query_id": "q", "retrieved": ["a"], "relevant": ["a"]}]),  # type: ignore[arg-type]
+        lambda: rf.from_lists([{"query": 1, "retrieved": ["a"], "relevant": ["a"]}, {"query": 2, "retrieved": []}]),
         rf.InvalidData,
-        "is no table; give a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule interface",
+        "the dictionary at place 1 has no 'relevant', as the first one has; write 'relevant': [] if there is nothing",
     ),
     "slices by a Series": (
         lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]

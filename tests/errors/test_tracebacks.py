@@ -148,7 +148,7 @@ def test_a_bug_keeps_all_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyError) as caught:
         pl.DataFrame({"query_id": [1], "score": [1], "label": [1]}).rank.evaluate("rr")
     names = [x.name for x in traceback.extract_tb(caught.value.__traceback__)]
-    assert names[-2:] == ["evaluate", "measure"]
+    assert names[-2:] == ["_per_query", "measure"]
     assert len(names) > 4
 
 

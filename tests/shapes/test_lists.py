@@ -264,3 +264,127 @@ def test_an_empty_frame_gives_an_empty_table(kind: Callable[[pl.DataFrame], Any]
 def test_a_table_of_arrow_is_read_as_the_frame_that_it_holds() -> None:
     frame = table_of([("a", ["x", "y"], ["y"])])
     assert rf.from_lists(frame.to_arrow()).rows() == rf.from_lists(frame).rows()
+
+
+@every_kind
+def test_documents_that_no_list_names_are_numbered(kind: Callable[[pl.DataFrame], Any]) -> None:
+    frame = pl.DataFrame({"query_id": ["a", "b"], "scores": [[2.0, 3.0], [1.0]], "labels": [[1, 0], [2]]})
+    found = rf.from_lists(kind(frame), retrieved=None, relevant=None, scores="scores", labels="labels")
+    assert rows_of(found) == [("a", 0, 2.0, 1), ("a", 1, 3.0, 0), ("b", 0, 1.0, 2)]
+
+
+def test_documents_without_scores_or_with_relevant_ones_are_not_numbered() -> None:
+    for options in ({"relevant": None}, {"scores": "s"}):
+        with pytest.raises(rf.InvalidOption, match="retrieved=None numbers the documents of lists of scores"):
+            rf.from_lists(RUNS, retrieved=None, **options)  # type: ignore[call-overload]
+    short = pl.DataFrame({"query_id": ["a"], "scores": [[2.0, 3.0]], "labels": [[1]]})
+    with pytest.raises(rf.InvalidData, match="has 2 documents in column 'scores' and 1 labels in column 'labels'"):
+        rf.from_lists(short, retrieved=None, relevant=None, scores="scores", labels="labels")
+
+
+ROWS: list[dict[str, Any]] = [
+    {"query": "a", "retrieved": ["x", "y"], "relevant": ["y", "w"], "market": "de"},
+    {"query": "b", "retrieved": ("z",), "relevant": {"z"}, "market": "fr"},
+    {"query": "c", "retrieved": [], "relevant": np.array(["v"]), "market": "fr"},
+]
+
+
+def test_dictionaries_of_queries_are_rows() -> None:
+    rows = [(row["query"], [*row["retrieved"]], [*row["relevant"]]) for row in ROWS]
+    assert rf.from_lists(ROWS).rows() == by_loop(rows)
+    numbered = rf.from_lists(ROWS, query=None, carry=["market"])
+    assert numbered["query_id"].to_list() == [0, 0, 0, 1, 2]
+    assert numbered["market"].to_list() == ["de", "de", "de", "fr", "fr"]
+    named = [{"query_id": row["query"], "found": row["retrieved"], "right": row["relevant"]} for row in ROWS]
+    assert rf.from_lists(named, retrieved="found", relevant="right").rows() == by_loop(rows)
+
+
+def test_dictionaries_of_documents_with_numbers_are_read_in_dictionaries_of_queries() -> None:
+    rows = [{"query": 1, "retrieved": {"x": 0.5, "y": 0.25}, "relevant": {"y": 3}}]
+    assert rf.from_lists(rows).rows() == [(1, "x", 0.5, None), (1, "y", 0.25, 3)]
+    structs = [{"query": 1, "retrieved": [{"id": "x", "score": 0.5}], "relevant": "x"}]
+    assert rf.from_lists(structs).rows() == [(1, "x", 0.5, 1)]
+
+
+def test_dictionaries_that_name_the_query_in_two_ways_or_not_at_all_are_refused() -> None:
+    for keys in ({"q": 1}, {"query": 1, "topic": 2}):
+        with pytest.raises(rf.MissingColumn, match="no column 'query_id'"):
+            rf.from_lists([{**keys, "retrieved": ["x"], "relevant": ["x"]}])
+
+
+RUNS = pl.DataFrame(
+    {
+        "query_id": ["a", "b", "c"],
+        "old": [["x", "y"], ["z"], []],
+        "new": [["y", "w", "x"], [], ["v"]],
+        "relevant": [["y", "u"], ["z"], ["v"]],
+    }
+)
+OF_RUNS = [
+    ("a", "x", 1.0, 1 / 3, None),
+    ("a", "y", 0.5, 1.0, 1),
+    ("a", "w", None, 0.5, None),
+    ("a", "u", None, None, 1),
+    ("b", "z", 1.0, None, 1),
+    ("c", "v", None, 1.0, 1),
+]
+"""The documents of each query: those of the old run, then those of the new one, then those that neither has."""
+
+
+@every_kind
+def test_several_columns_of_lists_are_runs_with_a_column_of_scores_each(kind: Callable[[pl.DataFrame], Any]) -> None:
+    found = rf.from_lists(kind(RUNS), retrieved=["old", "new"])
+    assert rows_of(found) == OF_RUNS
+    frame = found.collect() if isinstance(found, pl.LazyFrame) else found
+    assert [*frame.columns] == ["query_id", "doc_id", "old", "new", "label"]
+    means = rf.rank(frame).mean("rr", runs=["old", "new"])
+    assert [*means["rr"]] == [pytest.approx((0.5 + 1 + 0) / 3), pytest.approx((1 + 0 + 1) / 3)]
+
+
+def test_each_run_has_scores_of_its_own() -> None:
+    frame = RUNS.with_columns(
+        s=pl.Series([[9.0, 8.0], [7.0], []]), t=pl.Series([[3.0, 2.0, 1.0], [], [5.0]]), g=pl.Series([[2, 1], [1], [3]])
+    )
+    found = rf.from_lists(frame, retrieved=["old", "new"], scores=["s", "t"], labels="g")
+    assert found.head(2).rows() == [("a", "x", 9.0, 1.0, None), ("a", "y", 8.0, 3.0, 2)]
+    without = rf.from_lists(frame, retrieved=["old", "new"], relevant=None)
+    assert without.columns == ["query_id", "doc_id", "old", "new"]
+    dictionaries = [{"query": 1, "a": {"x": 2.0}, "b": {"x": 1.0, "y": 3.0}, "relevant": ["y"]}]
+    assert rf.from_lists(dictionaries, retrieved=["a", "b"]).rows() == [
+        (1, "x", 2.0, 1.0, None),
+        (1, "y", None, 3.0, 1),
+    ]
+
+
+@each(
+    ("options", "message"),
+    [
+        ({"retrieved": []}, r"retrieved=\[\] names no column"),
+        ({"retrieved": ["old", "old"]}, "names a column twice"),
+        (
+            {"retrieved": ["old", "new"], "scores": "s"},
+            r"scores='s': write a list with a column or a field for each of",
+        ),
+        (
+            {"retrieved": ["old", "new"], "scores": ["s"]},
+            r"scores=\['s'\]: write a list with a column or a field for each",
+        ),
+        ({"retrieved": "old", "scores": ["s"]}, r"scores=\['s'\] lists columns for the one column retrieved='old'"),
+        (
+            {"retrieved": ["old", "new"], "relevant": None, "labels": "g"},
+            "labels='g' are the labels of one run's documents",
+        ),
+        ({"retrieved": ["old", "label"]}, "two columns of the result are named 'label'"),
+    ],
+)
+def test_runs_whose_lists_or_scores_cannot_be_told_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=message):
+        rf.from_lists(RUNS.with_columns(label="new"), **options)
+
+
+def test_runs_with_ids_of_several_types_are_refused() -> None:
+    frame = pl.DataFrame({"query_id": [1], "a": [["x"]], "b": [[1]], "relevant": [["x"]]})
+    with pytest.raises(rf.InvalidData, match="column 'a' holds lists of String and column 'b' of Int64"):
+        rf.from_lists(frame, retrieved=["a", "b"])
+    short = frame.select("query_id", a=pl.col("b").cast(pl.List(pl.Int32)), b="b", relevant="b")
+    assert rf.from_lists(short, retrieved=["a", "b"]).schema["doc_id"] == pl.Int64

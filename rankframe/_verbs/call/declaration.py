@@ -171,7 +171,8 @@ class Verb:
         every = (None, *args)
         bound = bind(self.name, signature, every, options, hidden=1, of_on=OPTIONS, kinds=kinds)
         del bound.arguments["table"]
-        refuse_several_columns(bound.arguments.get("run"))
+        if "runs" in signature.parameters:
+            refuse_several_columns(bound.arguments.get("run"))
         for option, value in bound.arguments.items():
             if option in kinds:
                 bound.arguments[option] = kinds[option].check(option, value)
