@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 
 from .._table.figures import usual_runs
-from .._table.roles import USUAL_NAMES, carried, if_rows_are_queries
+from .._table.roles import USUAL_NAMES, carried, if_rows_are_queries, seem_queries
 from .._table.run_and_judgments import names_of_labels
 from .._table.setup import Setup
 from .._table.table import Table, Whole, refuse_same_name
@@ -99,7 +99,7 @@ class Source:
             return cross(column, name)
         except InvalidData:
             lists = lists_of(self.frame)
-            if name in lists:
+            if name in lists and seem_queries(lists):
                 says = f"column {name!r} holds lists, not single values; "
                 raise InvalidData(says, if_rows_are_queries(lists)) from None
             raise

@@ -168,7 +168,7 @@ def test_a_method_alone_shows_its_call_with_all_defaults(name: str) -> None:
 
 
 def test_a_verb_alone_shows_its_call() -> None:
-    assert repr(FRAME.rank.evaluate) == "df.rank.evaluate(*metrics)"
+    assert repr(FRAME.rank.evaluate) == "df.rank.evaluate(*metrics, runs=None, run=None)"
     assert repr(FRAME.rank.on).startswith("df.rank.on(*, query=None, doc=..., score=None")
 
 
