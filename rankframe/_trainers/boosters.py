@@ -433,8 +433,8 @@ class CatBoostCallback(BoosterMetric):
             self._keep_best(values[self._first.text])
         if self.best_iteration is None:
             both = (
-                "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this callback "
-                "and its pool"
+                "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this "
+                "callback and its pool"
             )
             says = "CatBoost shows predictions to its metric alone, and showed none for `pool`"
             raise InvalidOption(f"{says}; write {both}")
