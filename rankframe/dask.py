@@ -121,8 +121,8 @@ class PandasFrames:
 
     def run(self, call: VerbCall, frame: pd.DataFrame, setup: Setup, whole: Whole) -> pd.DataFrame:
         """Run the verb."""
-        found: pd.DataFrame = PandasRanker(frame, setup)._run(call, whole)
-        return found
+        result: pd.DataFrame = PandasRanker(frame, setup)._run(call, whole)
+        return result
 
     def for_each(
         self, runs: pl.DataFrame, qrels: pd.DataFrame, frame: pd.DataFrame
@@ -158,12 +158,12 @@ class OnPandas:
         return arrow.to_pandas(types_mapper=pd.ArrowDtype)  # type: ignore[no-any-return]
 
 
-def _by_query(found: pl.DataFrame, query: Sequence[str], table: DataFrame) -> pd.DataFrame:
+def _by_query(result: pl.DataFrame, query: Sequence[str], table: DataFrame) -> pd.DataFrame:
     """A result in memory, indexed by the query, in the table's types, if it has all of the query's
     columns.
     """
-    frame = as_pandas(found)
-    if not {*query} <= {*found.columns}:
+    frame = as_pandas(result)
+    if not {*query} <= {*result.columns}:
         return frame
     dtypes = {name: table.dtypes[name] for name in query}
     known = {name: dtype for name, dtype in dtypes.items() if not hasattr(dtype, "categories")}

@@ -153,13 +153,13 @@ def with_numbers(file: SourceFile, table: pl.DataFrame) -> FileRows:
 # _rank_eval of Elasticsearch and OpenSearch
 
 
-def is_rank_eval(found: Any) -> bool:
+def is_rank_eval(value: Any) -> bool:
     """Whether a value is a request or a response, and no dictionary with a query of such a name."""
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         return False
-    if isinstance(found.get("requests"), list):
+    if isinstance(value.get("requests"), list):
         return True
-    details = found.get("details")
+    details = value.get("details")
     if not isinstance(details, dict):
         return False
     return all(isinstance(detail, dict) and detail for detail in details.values())
@@ -326,10 +326,10 @@ def _table_of_ranges(
 
 
 def queries(
-    file: SourceFile, found: Any, around: tuple[str, ...] = ()
+    file: SourceFile, members: Any, around: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], range]]:
     """The rows of each query, and its name after those of the objects around it."""
-    for name, docs in found.items():
+    for name, docs in members.items():
         names = (*around, name)
         if isinstance(docs, range):
             yield names, docs

@@ -34,12 +34,12 @@ def run_names(paths: Sequence[str]) -> list[str]:
     raise InvalidOption(f"{twice} is given twice; give each run once")
 
 
-def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
+def read_together(files: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
     """The rows of all files; a query of a run, or a judgment of a document, may occur in one file
     only.
     """
-    tables = [rows.read() for rows in found]
-    table = _concat(found, tables, of_runs=of_runs)
+    tables = [rows.read() for rows in files]
+    table = _concat(files, tables, of_runs=of_runs)
     key = KEY_OF_RUNS if of_runs else KEY_OF_JUDGMENTS
     there = [name for name in key if name in table.columns]
     # Rows of queries without judgments have no document.
@@ -51,8 +51,8 @@ def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
         first = again.row(0, named=True)
         same_key = [pl.col(name).eq_missing(pl.lit(first[name])) for name in there]
         numbers = again.filter(same_key)[FILE]
-        one = found[numbers[0]].file.name
-        other = found[numbers[1]].file.name
+        one = files[numbers[0]].file.name
+        other = files[numbers[1]].file.name
         if of_runs:
             what = f"query {first['query_id']!r} of run {first['run']!r}"
         else:
@@ -61,15 +61,15 @@ def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
     return table.drop(FILE)
 
 
-def scan_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.LazyFrame:
+def scan_together(files: Sequence[FileRows], *, of_runs: bool) -> pl.LazyFrame:
     """The rows of all files, read when the plan runs."""
-    plans = [rows.scan() for rows in found]
-    return _concat(found, plans, of_runs=of_runs).drop(FILE)
+    plans = [rows.scan() for rows in files]
+    return _concat(files, plans, of_runs=of_runs).drop(FILE)
 
 
-def _concat(found: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) -> F:
+def _concat(files: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) -> F:
     """Concatenate the tables, with the number of each row's file, and for runs its name."""
-    names = run_names([rows.file.name for rows in found]) if of_runs else None
+    names = run_names([rows.file.name for rows in files]) if of_runs else None
     schemas = [table.lazy().collect_schema() for table in tables]
     unlike = _unlike(schemas)
     ids = [name for name in unlike if name in ("query_id", "doc_id")]

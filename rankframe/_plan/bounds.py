@@ -368,13 +368,13 @@ def _in_order(
 
 
 def _extremes(
-    found: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]
+    tables: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]
 ) -> pl.DataFrame:
     """The least and the greatest value of each call and query, over the values that are not
     null.
     """
-    values = [x for call in calls for x in _least_and_greatest(call)]
-    return pl.concat(found, how="diagonal").group_by(key).agg(values)
+    both = [end for call in calls for end in _least_and_greatest(call)]
+    return pl.concat(tables, how="diagonal").group_by(key).agg(both)
 
 
 def _least_and_greatest(call: Call) -> tuple[pl.Expr, pl.Expr]:
