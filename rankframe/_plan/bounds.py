@@ -130,15 +130,15 @@ def _with_worths(rows: pl.DataFrame, call: Call, policies: Policies) -> pl.DataF
     counts = _changes_gain(call)
     is_open = pl.col("open")
     judged = rows.filter(~is_open)["label"].unique().drop_nulls()
-    worths = {label: _worth(call, policies, label) for label in judged if label >= 0}
-    worth = pl.col("label").replace_strict(
-        list(worths), list(worths.values()), default=None, return_dtype=pl.Float64
-    )
-    return rows.with_row_index("row").with_columns(
-        worth=pl.when(counts & ~is_open).then(worth),
-        open=is_open & counts,
-        unseen=is_open & ~counts,
-    )
+    labels = [label for label in judged if label >= 0]
+    worths = [_worth(call, policies, label) for label in labels]
+    worth = pl.col("label").replace_strict(labels, worths, default=None, return_dtype=pl.Float64)
+    columns = {
+        "worth": pl.when(counts & ~is_open).then(worth),
+        "open": is_open & counts,
+        "unseen": is_open & ~counts,
+    }
+    return rows.with_row_index("row").with_columns(**columns)
 
 
 def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.DataFrame]:
@@ -147,9 +147,8 @@ def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.Da
     """
     u = pl.col("n_open")
     n_open = pl.col("open").sum().cast(pl.Int64).alias("n_open")
-    queries = rows.group_by("query", maintain_order=True).agg(
-        n_open, pl.len().alias("size"), has_relevant.alias("has_relevant")
-    )
+    figures = (n_open, pl.len().alias("size"), has_relevant.alias("has_relevant"))
+    queries = rows.group_by("query", maintain_order=True).agg(figures)
     size_class = (u + 1).log(2).floor().alias("class")
     queries = queries.filter(u > 0).with_columns(size_class)
     cells = 2 * (u + 1) * (levels + 2) + pl.col("size")
