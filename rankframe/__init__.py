@@ -2,7 +2,8 @@
 
 >>> import polars as pl
 >>> import rankframe as rf
->>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+>>> scores, labels = [2.0, 1.0], [0, 1]
+>>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": scores, "label": labels})
 >>> df.rank.evaluate("ndcg@10", "rr").row(0)
 (1, 0.6309297535714574, 0.5)
 """
@@ -202,7 +203,8 @@ def rank(frame: Any) -> Ranker[Any]:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> scores, labels = [2.0, 1.0], [0, 1]
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": scores, "label": labels})
     >>> rf.rank(df).precision(k=1)["precision@1"].item()
     0.0
     """
@@ -225,7 +227,8 @@ def rank(frame: Any) -> Ranker[Any]:
         from ._lift.pandas import PandasRanker
 
         return PandasRanker(frame)
-    if (table := from_stream(frame)) is not None:
+    table = from_stream(frame)
+    if table is not None:
         return PolarsRanker(table)
     kinds = (
         "a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule "
@@ -244,32 +247,36 @@ def __getattr__(name: str) -> Any:
     if name in LATER:
         from . import fusions, metrics  # noqa: F401 - fill the registries
 
-        globals()[name] = value = getattr(import_module(f".{LATER[name]}", __name__), name)
+        module = import_module(f".{LATER[name]}", __name__)
+        value = getattr(module, name)
+        globals()[name] = value
         return value
     if name in MODULES:
         return import_module(f".{name}", __name__)
-    advice = ""
-    if (
-        not name.startswith("_") and find_spec(f"{__name__}.{name}") is None
-    ):  # an import of a module asks for it first
-        from ._catalog.registry import METRICS, near_names
-        from ._lift.polars import PolarsRanker
-
-        ranker = PolarsRanker(pl.DataFrame())
-        own = {method: f"'df.rank.{method}'" for method in dir(ranker)}
-        own |= {method: f"'df.rank.{place[1:]}" for method, place in ranker._elsewhere.items()}
-        advice = near_names(
-            name, METRICS, own | {function: repr(function) for function in __dir__()}
-        )
+    # An import of a module asks for it first.
+    may_be_module = name.startswith("_") or find_spec(f"{__name__}.{name}") is not None
+    advice = "" if may_be_module else _advice_for(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
+
+
+def _advice_for(name: str) -> str:
+    """What a wrong name may mean: a metric, a method of rankers or a function."""
+    from ._catalog.registry import METRICS, near_names
+    from ._lift.polars import PolarsRanker
+
+    ranker = PolarsRanker(pl.DataFrame())
+    methods = {method: f"'df.rank.{method}'" for method in dir(ranker)}
+    places = {method: f"'df.rank.{place[1:]}" for method, place in ranker._elsewhere.items()}
+    functions = {function: repr(function) for function in __dir__()}
+    return near_names(name, METRICS, methods | places | functions)
 
 
 def __dir__() -> list[str]:
     """The public names, without the modules of engines, which may not be installed."""
     special = {name for name in globals() if name.startswith("__") and name.endswith("__")}
-    return sorted(
-        {*special, *__all__, *MODULES, "__version__"} - {"__getattr__", "__dir__", "dask", "spark"}
-    )
+    names = {*special, *__all__, *MODULES, "__version__"}
+    hidden = {"__getattr__", "__dir__", "dask", "spark"}
+    return sorted(names - hidden)
 
 
 register()

@@ -53,17 +53,19 @@ class DaskRanker(Ranker[Any]):
         return DaskRanker(self._frame, setup)
 
     def _run(self, call: VerbCall) -> Any:
+        query = self._setup.roles.query
         if call.verb.gives == "join":
-            dd, other = load("dask.dataframe", "dask"), call.arguments["qrels"]
-            other = (
-                other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
-            )
-            call = call.changed(qrels=_with_columns(other, self._setup.roles.query))
+            dd = load("dask.dataframe", "dask")
+            other = call.arguments["qrels"]
+            if not isinstance(other, dd.DataFrame):
+                other = dd.from_pandas(other, npartitions=1)
+            call = call.changed(qrels=_with_columns(other, query))
         engine = DaskEngine(self._setup.roles.lists)
-        frame = _with_columns(self._frame, self._setup.roles.query)
+        frame = _with_columns(self._frame, query)
 
-        def give(found: pl.DataFrame) -> pd.DataFrame:
-            return _by_query(found, call.runs.queries(self._setup).roles.query, frame)
+        def give(result: pl.DataFrame) -> pd.DataFrame:
+            roles = call.runs.queries(self._setup).roles
+            return _by_query(result, roles.query, frame)
 
         with of_pandas(self._frame._meta):
             return run(engine, frame, self._setup, call, give=give)
@@ -84,16 +86,17 @@ class DaskEngine:
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns and the index levels of the pandas frame, as a Polars schema."""
-        return Source(
-            table._meta, () if read is None else read, others=read is None, lists=self.lists
-        ).polars
+        names = () if read is None else read
+        source = Source(table._meta, names, others=read is None, lists=self.lists)
+        return source.polars
 
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[DataFrame]) -> DataFrame:
         """Run the work on every partition, after a shuffle if there is a key; merge results in one
         partition.
         """
         frames = [_only(side.table, side.names) for side in sides]
-        function = OnPandas(work, tuple(tuple(side.names) for side in sides), self.lists)
+        names = tuple(tuple(side.names) for side in sides)
+        function = OnPandas(work, names, self.lists)
         meta = function(*(frame._meta for frame in frames))
         first, *others = frames
         if isinstance(work, Merged):
@@ -109,8 +112,8 @@ class DaskEngine:
 
     def collect(self, table: DataFrame) -> pl.DataFrame:
         """The rows of all partitions."""
-        found = table.compute()
-        return Source(found, [*found.columns]).polars
+        rows = table.compute()
+        return Source(rows, [*rows.columns]).polars
 
 
 class PandasFrames:
@@ -118,18 +121,16 @@ class PandasFrames:
 
     def run(self, call: VerbCall, frame: pd.DataFrame, setup: Setup, whole: Whole) -> pd.DataFrame:
         """Run the verb."""
-        found: pd.DataFrame = PandasRanker(frame, setup)._run(call, whole)
-        return found
+        result: pd.DataFrame = PandasRanker(frame, setup)._run(call, whole)
+        return result
 
     def for_each(
         self, runs: pl.DataFrame, qrels: pd.DataFrame, frame: pd.DataFrame
     ) -> pd.DataFrame:
         """A cross join."""
-        return (
-            as_pandas(runs)
-            .astype({name: frame[name].dtype for name in runs.columns})
-            .merge(qrels, how="cross")
-        )
+        dtypes = {name: frame[name].dtype for name in runs.columns}
+        names = as_pandas(runs).astype(dtypes)
+        return names.merge(qrels, how="cross")
 
 
 @dataclass(frozen=True)
@@ -149,19 +150,20 @@ class OnPandas:
         if isinstance(work, OnQueries):
             return work.on(PandasFrames(), *parts)
         of_parts = zip(parts, self.names, strict=True)
-        found = work(*(Source(part, names, lists=self.lists).polars for part, names in of_parts))
-        if not isinstance(work, Merged):
-            arrow: Any = found.to_arrow(compat_level=pl.CompatLevel.oldest())
-            return arrow.to_pandas(types_mapper=pd.ArrowDtype)  # type: ignore[no-any-return]
-        return as_pandas(found)
+        sources = [Source(part, names, lists=self.lists) for part, names in of_parts]
+        result = work(*(source.polars for source in sources))
+        if isinstance(work, Merged):
+            return as_pandas(result)
+        arrow: Any = result.to_arrow(compat_level=pl.CompatLevel.oldest())
+        return arrow.to_pandas(types_mapper=pd.ArrowDtype)  # type: ignore[no-any-return]
 
 
-def _by_query(found: pl.DataFrame, query: Sequence[str], table: DataFrame) -> pd.DataFrame:
+def _by_query(result: pl.DataFrame, query: Sequence[str], table: DataFrame) -> pd.DataFrame:
     """A result in memory, indexed by the query, in the table's types, if it has all of the query's
     columns.
     """
-    frame = as_pandas(found)
-    if not {*query} <= {*found.columns}:
+    frame = as_pandas(result)
+    if not {*query} <= {*result.columns}:
         return frame
     dtypes = {name: table.dtypes[name] for name in query}
     known = {name: dtype for name, dtype in dtypes.items() if not hasattr(dtype, "categories")}
@@ -176,11 +178,9 @@ def _only(frame: DataFrame, names: Collection[str]) -> DataFrame:
 
 def _with_columns(frame: DataFrame, query: Sequence[str]) -> DataFrame:
     """The frame with its index as a column if the index is a query column."""
-    return (
-        frame.reset_index()
-        if frame.index.name in query and frame.index.name not in frame.columns
-        else frame
-    )
+    name = frame.index.name
+    is_query = name in query and name not in frame.columns
+    return frame.reset_index() if is_query else frame
 
 
 def _together(frame: DataFrame, key: Sequence[str], partitions: int) -> DataFrame:

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import EllipsisType, NoneType, TracebackType
+from types import EllipsisType, FrameType, NoneType, TracebackType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 __all__ = [
-    "MOST_DIGITS", "Advice", "Code", "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace",
-    "Place", "RankframeError", "RankframeWarning", "Spelling", "Text", "UnknownMetric", "Verbatim", "asked_as",
-    "calling_line", "did_you_mean", "judge", "near_words", "nearest", "on", "once_each", "option", "shown", "warn",
-    "with_code", "with_code_of", "without_own_frames", "worded",
+    "MOST_DIGITS", "Advice", "Code", "InvalidData", "InvalidOption", "MissingColumn",
+    "MissingExtra", "OutOfSpace", "Place", "RankframeError", "RankframeWarning", "Spelling", "Text",
+    "UnknownMetric", "Verbatim", "asked_as", "calling_line", "did_you_mean", "judge", "near_words",
+    "nearest", "on", "once_each", "option", "shown", "warn", "with_code", "with_code_of",
+    "without_own_frames", "worded",
 ]  # fmt: skip
 
 E = TypeVar("E", bound=BaseException)
@@ -61,9 +62,8 @@ class Advice:
     ranker: str = "df.rank"
 
     def __str__(self) -> str:
-        given = ", ".join(
-            [*self.of, *(f"{name}={_written(value)}" for name, value in self.options.items())]
-        )
+        options = [f"{name}={_written(value)}" for name, value in self.options.items()]
+        given = ", ".join([*self.of, *options])
         return f"{self.ranker}.{self.method}({given})" if self.method else given
 
 
@@ -105,11 +105,9 @@ def worded(text: Text, spelling: Spelling = str) -> str:
     """The sentence, with its code in a front's spelling; default: Python with Polars."""
     if isinstance(text, str):
         return text
-    return (
-        "".join(worded(part, spelling) for part in text)
-        if isinstance(text, tuple)
-        else spelling(text)
-    )
+    if isinstance(text, tuple):
+        return "".join(worded(part, spelling) for part in text)
+    return spelling(text)
 
 
 Change: TypeAlias = Callable[[Advice | Code], Advice | Code]
@@ -120,9 +118,9 @@ def with_code(text: Text, change: Change) -> Text:
     """The message with every piece of code changed."""
     if isinstance(text, str):
         return text
-    return (
-        tuple(with_code(part, change) for part in text) if isinstance(text, tuple) else change(text)
-    )
+    if isinstance(text, tuple):
+        return tuple(with_code(part, change) for part in text)
+    return change(text)
 
 
 def on(**options: object) -> Advice:
@@ -153,17 +151,16 @@ def _plain(options: Mapping[str, object]) -> dict[str, object]:
 def _readable(value: object) -> object:
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(map(_readable, value))
-    return (
-        value
-        if isinstance(value, (str, int, float, NoneType, EllipsisType))
-        else Verbatim(shown(value))
-    )
+    if isinstance(value, (str, int, float, NoneType, EllipsisType)):
+        return value
+    return Verbatim(shown(value))
 
 
 def _written(value: object) -> str:
     """A value of an option in Python."""
     if isinstance(value, list) and ... in value:
-        return f"[{', '.join(map(_written, value))}]"
+        values = ", ".join(map(_written, value))
+        return f"[{values}]"
     return "..." if value is ... else shown(value)
 
 
@@ -175,11 +172,13 @@ class _InParts(Exception):
 
     def __init__(self, *parts: Text, kind: str | None = None) -> None:
         super().__init__(worded(parts))
-        self.parts, self.kind = parts, kind
+        self.parts = parts
+        self.kind = kind
 
     def with_code(self: P, change: Change) -> P:
         """The same message with every piece of code changed."""
-        return type(self)(*(with_code(part, change) for part in self.parts), kind=self.kind)
+        parts = [with_code(part, change) for part in self.parts]
+        return type(self)(*parts, kind=self.kind)
 
 
 class RankframeError(_InParts, ValueError):
@@ -241,16 +240,18 @@ class Place(NamedTuple):
 def calling_line() -> Place:
     """The line that called this package."""
     frame = sys._getframe(1)
-    while (
-        frame.f_back is not None
-        and frame.f_globals.get("__name__", "").partition(".")[0] == __package__
-    ):
+    while frame.f_back is not None and _package_of(frame) == __package__:
         frame = frame.f_back
     seen = frame.f_globals.setdefault("__warningregistry__", {})
-    name = (
-        frame.f_globals.get("__name__") or "<unknown>"
-    )  # Python drops a warning of a module without a name
+    # Python drops a warning of a module without a name.
+    name = frame.f_globals.get("__name__") or "<unknown>"
     return Place(frame.f_code.co_filename, frame.f_lineno, name, seen)
+
+
+def _package_of(frame: FrameType) -> str:
+    """The package of the code that a frame runs, empty if its module has no name."""
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
 
 
 _issued: ContextVar[set[str] | None] = ContextVar("_issued", default=None)
@@ -278,7 +279,12 @@ def with_code_of(front: Change) -> Iterator[None]:
     Within another front, that one changes the code last.
     """
     outer = _front.get()
-    token = _front.set(front if outer is None else lambda code: outer(front(code)))
+
+    def both(code: Advice | Code) -> Advice | Code:
+        inner = front(code)
+        return inner if outer is None else outer(inner)
+
+    token = _front.set(both)
     try:
         yield
     except RankframeError as error:
@@ -295,9 +301,11 @@ def warn(*parts: Text, kind: str | None = None, at: Place | None = None) -> None
             return
         issued.add(kind)
     filename, lineno, module, registry = at or calling_line()
-    front, warning = _front.get(), RankframeWarning(*parts)
-    shown_there = warning if front is None else warning.with_code(front)
-    warnings.warn_explicit(shown_there, RankframeWarning, filename, lineno, module, registry)
+    warning = RankframeWarning(*parts)
+    front = _front.get()
+    if front is not None:
+        warning = warning.with_code(front)
+    warnings.warn_explicit(warning, RankframeWarning, filename, lineno, module, registry)
 
 
 LIBRARIES = frozenset(
@@ -324,7 +332,7 @@ def _others(traceback: TracebackType | None) -> TracebackType | None:
     if traceback is None:
         return None
     rest = _others(traceback.tb_next)
-    if traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES:
+    if _package_of(traceback.tb_frame) in LIBRARIES:
         return rest
     traceback.tb_next = rest
     return traceback
@@ -342,19 +350,17 @@ def shown(given: object) -> str:
     A value whose `repr` has several lines, as a table, or a memory address is named by its type.
     """
     kind = type(given).__name__
-    if (
-        isinstance(given, int) and abs(given) >= 10**MOST_DIGITS
-    ):  # Python does not write out more than some thousands
-        return (
-            f"<a whole number of {math.floor(math.log10(abs(given))) + 1:,} digits; {MOST_DIGITS} "
-            "are the most>"
-        )
+    if isinstance(given, int) and abs(given) >= 10**MOST_DIGITS:
+        # Python does not write out more than some thousands of digits.
+        n_digits = math.floor(math.log10(abs(given))) + 1
+        return f"<a whole number of {n_digits:,} digits; {MOST_DIGITS} are the most>"
     try:
         text = repr(given)
     except Exception:  # a list with such a number, or a class whose repr fails
         return f"<{kind}>"
     if "\n" in text or " at 0x" in text:
-        return f"a{'n' * kind.startswith(tuple('AEIOU'))} {kind}"
+        article = "an" if kind.startswith(tuple("AEIOU")) else "a"
+        return f"{article} {kind}"
     if len(text) <= MOST_LETTERS:
         return text
     half = MOST_LETTERS // 2
@@ -363,7 +369,12 @@ def shown(given: object) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most similar to `word`, if any is similar enough."""
-    return next(iter(near_words(word, {name: name for name in known}, 1)), None)
+    near = near_words(word, {name: name for name in known}, 1)
+    return near[0] if near else None
+
+
+LEAST_LIKENESS = 0.61
+"""The likeness of a word that may be meant: three of five letters in common is chance."""
 
 
 def near_words(word: str, known: Mapping[str, str], most: int) -> list[str]:
@@ -372,21 +383,24 @@ def near_words(word: str, known: Mapping[str, str], most: int) -> list[str]:
     """
     from difflib import SequenceMatcher, get_close_matches
 
-    given, by_lower = word.lower(), {name.lower(): meant for name, meant in known.items()}
+    given = word.lower()
+    by_lower = {name.lower(): meant for name, meant in known.items()}
     if given in by_lower:
         return [by_lower[given]]
-    longer = sorted(
-        (name for name in by_lower if len(given) > 2 and name.startswith(given)), key=len
-    )
-    if most == 1 and not all(
-        name.startswith(longer[0]) for name in longer
-    ):  # hit is short for hits and hit_rate
-        longer = []
-    near = get_close_matches(
-        given, by_lower, n=1, cutoff=0.61
-    )  # three of five letters in common is chance
+    longer = _longer_words(given, by_lower, most)
+    near = get_close_matches(given, by_lower, n=1, cutoff=LEAST_LIKENESS)
     if near and most > 1:  # the others are as similar, or nearly
-        near = get_close_matches(
-            given, by_lower, n=most, cutoff=SequenceMatcher(None, near[0], given).ratio() - 0.05
-        )
-    return [*dict.fromkeys(by_lower[name] for name in (*longer, *near))][:most]
+        likeness = SequenceMatcher(None, near[0], given).ratio()
+        near = get_close_matches(given, by_lower, n=most, cutoff=likeness - 0.05)
+    meant = dict.fromkeys(by_lower[name] for name in (*longer, *near))
+    return [*meant][:most]
+
+
+def _longer_words(given: str, known: Iterable[str], most: int) -> list[str]:
+    """The words that start with a word, the shortest first: hit is short for hits and hit_rate."""
+    if len(given) <= 2:
+        return []
+    longer = sorted((name for name in known if name.startswith(given)), key=len)
+    if most == 1 and not all(name.startswith(longer[0]) for name in longer):
+        return []
+    return longer

@@ -51,29 +51,35 @@ def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
     """
 
     def declare(function: F) -> F:
-        own = [
-            x
-            for x in signature(function).parameters.values()
-            if x.kind is not Parameter.VAR_KEYWORD
-        ]
+        parameters = signature(function).parameters.values()
+        own = [x for x in parameters if x.kind is not Parameter.VAR_KEYWORD]
         taken = OF_TABLES.union(x.name for x in own)
-        of_on = [
-            x.replace(annotation=x.empty) for x in signature(MetricRanker.on).parameters.values()
-        ]  # the options that it reads
+        on = signature(MetricRanker.on).parameters.values()
+        of_on = [x.replace(annotation=x.empty) for x in on]  # the options that it reads
         of_verbs = [x for verb in verbs_of for x in signature(verb).parameters.values()]
-        options = {
-            x.name: x
-            for x in (*of_on, *of_verbs)
-            if x.kind is x.KEYWORD_ONLY and x.name not in taken
-        }
-        aliases: dict[str, object] = {}
-        for defined in (*map(unwrap, verbs_of), function):
-            aliases |= getattr(defined, "__globals__", {}) | getattr(defined, "aliases", {})
+        options = {}
+        for parameter in (*of_on, *of_verbs):
+            is_option = parameter.kind is Parameter.KEYWORD_ONLY
+            if is_option and parameter.name not in taken:
+                options[parameter.name] = parameter
         named = sorted(options.values(), key=of_on.__contains__)
-        vars(function).update(__signature__=Signature([*own, *named]), aliases=aliases)
+        declared = {
+            "__signature__": Signature([*own, *named]),
+            "aliases": _aliases_of(*map(unwrap, verbs_of), function),
+        }
+        vars(function).update(declared)
         return called_by_users(function)
 
     return declare
+
+
+def _aliases_of(*functions: object) -> dict[str, object]:
+    """The names that annotations of functions may have, the last function's first."""
+    aliases: dict[str, object] = {}
+    for function in functions:
+        aliases |= getattr(function, "__globals__", {})
+        aliases |= getattr(function, "aliases", {})
+    return aliases
 
 
 @taking_options_of(verbs.evaluate, judge)
@@ -117,7 +123,8 @@ def evaluate(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any
     Examples
     --------
     >>> import rankframe as rf
-    >>> run, qrels = {"q1": {"a": 0.9, "b": 0.4}, "q2": {"c": 0.7}}, {"q1": {"b": 1}, "q2": {"c": 2}}
+    >>> run = {"q1": {"a": 0.9, "b": 0.4}, "q2": {"c": 0.7}}
+    >>> qrels = {"q1": {"b": 1}, "q2": {"c": 2}}
     >>> rf.evaluate(run, qrels, "rr", "precision@1").rows()
     [('q1', 0.5, 0.0), ('q2', 1.0, 1.0)]
     >>> rf.evaluate(run, qrels, "rr", relevant=2)["rr"].to_list()
@@ -154,7 +161,8 @@ def mean(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
     Examples
     --------
     >>> import rankframe as rf
-    >>> old, new, qrels = {"q1": ["a", "b"], "q2": ["c"]}, {"q1": ["b"], "q2": ["c"]}, {"q1": ["b"], "q2": ["c"]}
+    >>> old, new = {"q1": ["a", "b"], "q2": ["c"]}, {"q1": ["b"], "q2": ["c"]}
+    >>> qrels = {"q1": ["b"], "q2": ["c"]}
     >>> rf.mean(old, qrels, "rr").item()
     0.75
     >>> rf.mean({"old": old, "new": new}, qrels, "rr").rows()
@@ -232,7 +240,8 @@ def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) 
 
     >>> import rankframe as rf
     >>> old, new = {q: ["a", "b"] for q in range(6)}, {q: ["b", "a"] for q in range(6)}
-    >>> table = rf.compare({"old": old, "new": new}, {q: ["b"] for q in range(6)}, "precision@1", test="permutation").table
+    >>> runs, qrels = {"old": old, "new": new}, {q: ["b"] for q in range(6)}
+    >>> table = rf.compare(runs, qrels, "precision@1", test="permutation").table
     >>> float(table["difference"][0]), float(table["p_value"][0])
     (1.0, 0.03125)
     """
@@ -288,9 +297,10 @@ def apart(
     options: Mapping[str, Any], verb: Callable[..., Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of a verb, and the others."""
-    named = verb_of(verb).parameters
-    own = {name: x for name, x in options.items() if name in named}
-    return own, {name: x for name, x in options.items() if name not in own}
+    of_verb = verb_of(verb).parameters
+    own = {name: value for name, value in options.items() if name in of_verb}
+    others = {name: value for name, value in options.items() if name not in of_verb}
+    return own, others
 
 
 def _found(
@@ -309,12 +319,14 @@ def _found(
         tables, judgments = _together([*runs.values()], qrels)
         ranker: Ranker[Any] = tables[0].rank.on(**of_on)
         if ONE_RUN in runs:
-            found = Runs(column=_column_of_runs(ranker))
+            given = Runs(column=_column_of_runs(ranker))
         else:
-            found = Runs.of(dict(zip(map(str, runs), tables, strict=True)))
-        judged = ranker._of(found, judgments, **unmatched)
-        own["run"] = found.column
-        return getattr(judged, verb.__name__)(*requests, **own)
+            names = map(str, runs)
+            given = Runs.of(dict(zip(names, tables, strict=True)))
+        judged = ranker._of(given, judgments, **unmatched)
+        own["run"] = given.column
+        method = getattr(judged, verb.__name__)
+        return method(*requests, **own)
 
 
 ONE_RUN = None
@@ -332,12 +344,12 @@ def _is_run(given: object) -> bool:
     if is_path(given) or is_frame(given) or hasattr(given, "read"):
         return True
     if isinstance(given, Mapping):
-        return any(
-            isinstance(documents, (Mapping, list, tuple, set)) for documents in given.values()
-        )
-    return isinstance(given, list) and any(
-        isinstance(row, (Mapping, list, tuple, set)) for row in given
-    )
+        return any(map(_holds_documents, given.values()))
+    return isinstance(given, list) and any(map(_holds_documents, given))
+
+
+def _holds_documents(given: object) -> bool:
+    return isinstance(given, (Mapping, list, tuple, set))
 
 
 def _column_of_runs(ranker: Ranker[Any]) -> str | None:
@@ -346,13 +358,16 @@ def _column_of_runs(ranker: Ranker[Any]) -> str | None:
     """
     if isinstance(ranker._frame, pl.LazyFrame):
         return None
-    if not any(is_usual(name, "run") for name in ranker._table()[1] or ()):
+    _, columns = ranker._table()
+    if not any(is_usual(name, "run") for name in columns or ()):
         return None
-    rows, setup = in_polars(ranker._frame), ranker._setup
-    key = [*setup.roles.query, setup.roles.doc_name]
-    if not isinstance(rows, pl.DataFrame) or not {*key} <= {*rows.columns}:
+    rows = in_polars(ranker._frame)
+    setup = ranker._setup
+    key = {*setup.roles.query, setup.roles.doc_name}
+    if not isinstance(rows, pl.DataFrame) or not key <= {*rows.columns}:
         return None  # which the join refuses
-    tables, _ = Tables(rows.lazy(), rows.lazy(), setup).with_usual_run()
+    plan = rows.lazy()
+    tables, _ = Tables(plan, plan, setup).with_usual_run()
     return tables.named
 
 
@@ -370,10 +385,16 @@ def runs_by_name(runs: object) -> Mapping[str, object]:
     if is_path(runs) or is_frame(runs) or not isinstance(runs, Iterable):
         raise InvalidOption(f"{shown(runs)} is no list of runs; list the runs")
     given = [*runs]
-    names, number = iter(run_names([os.fspath(run) for run in given if is_path(run)])), count(1)
+    paths = [os.fspath(run) for run in given if is_path(run)]
+    names_of_files = iter(run_names(paths))
     if not given:
         raise InvalidOption(f"{shown(runs)} holds no run; give at least one")
-    return {next(names) if is_path(run) else f"run{next(number)}": run for run in given}
+    numbers = count(1)
+    named = {}
+    for run in given:
+        name = next(names_of_files) if is_path(run) else f"run{next(numbers)}"
+        named[name] = run
+    return named
 
 
 def is_path(given: object) -> bool:
@@ -394,27 +415,36 @@ def table_of(given: object, what: Literal["run", "qrels"] = "run") -> Any:
         return from_dicts(**{what: given})
     if hasattr(getattr(given, "rank", None), "judge"):
         return given
-    if (table := from_stream(given)) is not None:
+    table = from_stream(given)
+    if table is not None:
         return table
-    if callable(to_dict := getattr(given, "to_dict", None)) and isinstance(
-        plain := to_dict(), Mapping
-    ):
+    to_dict = getattr(given, "to_dict", None)
+    plain = to_dict() if callable(to_dict) else None
+    if isinstance(plain, Mapping):
         return from_dicts(**{what: plain})
-    rows = [] if isinstance(given, bytes) or not isinstance(given, Iterable) else [*given]
-    if rows and all(map(is_path, rows)):
-        return _read(rows, what)
-    if rows and all(isinstance(row, Mapping) for row in rows):
-        return pl.DataFrame(rows, infer_schema_length=None)
-    if rows and all(isinstance(row, tuple) and len(row) >= len(FIELDS) for row in rows):
-        return from_rows(rows, what)
-    if rows and all(isinstance(row, (list, set)) for row in rows):
-        return from_dicts(**{what: dict(enumerate(rows))})
+    is_list = isinstance(given, Iterable) and not isinstance(given, bytes)
+    rows = [*given] if is_list else []  # type: ignore[misc]
+    table = _table_of_rows(rows, what) if rows else None
+    if table is not None:
+        return table
     forms = (
         "a frame, a file, a dictionary of queries, or a list of tuples (query, document, number)"
     )
-    raise InvalidOption(
-        f"{shown(given)} is no {'run' if what == 'run' else 'judgments'}; give {forms}"
-    )
+    kind = "run" if what == "run" else "judgments"
+    raise InvalidOption(f"{shown(given)} is no {kind}; give {forms}")
+
+
+def _table_of_rows(rows: Sequence[Any], what: Literal["run", "qrels"]) -> pl.DataFrame | None:
+    """The frame of a list of files, of rows, or of each query's documents; None if it is none."""
+    if all(map(is_path, rows)):
+        return _read(rows, what)
+    if all(isinstance(row, Mapping) for row in rows):
+        return pl.DataFrame(rows, infer_schema_length=None)
+    if all(isinstance(row, tuple) and len(row) >= len(FIELDS) for row in rows):
+        return from_rows(rows, what)
+    if all(isinstance(row, (list, set)) for row in rows):
+        return from_dicts(**{what: dict(enumerate(rows))})
+    return None
 
 
 def _read(source: Any, what: str) -> pl.DataFrame:
@@ -423,23 +453,27 @@ def _read(source: Any, what: str) -> pl.DataFrame:
 
 def _together(runs: Sequence[object], qrels: object) -> tuple[list[Any], Any]:
     """The frames of runs and of judgments, all of one library."""
-    frames = [*(table_of(run) for run in runs), table_of(qrels, "qrels")]
-    if not any(
-        is_path(x) or is_frame(x) or hasattr(x, "read") for x in (*runs, qrels)
-    ):  # nothing names their numbers
-        _refuse_swapped(frames)
-    if any(isinstance(frame, (pl.DataFrame, pl.LazyFrame)) for frame in frames[:-1]):
-        frames = [in_polars(frame) for frame in frames]
-    return frames[:-1], frames[-1]
+    tables = [table_of(run) for run in runs]
+    judgments = table_of(qrels, "qrels")
+    if not any(map(_names_numbers, (*runs, qrels))):
+        _refuse_swapped(tables, judgments)
+    if any(isinstance(table, (pl.DataFrame, pl.LazyFrame)) for table in tables):
+        tables = [in_polars(table) for table in tables]
+        judgments = in_polars(judgments)
+    return tables, judgments
 
 
-def _refuse_swapped(frames: Sequence[pl.DataFrame]) -> None:
+def _names_numbers(given: object) -> bool:
+    """Whether it has columns that say which numbers are scores and which are labels."""
+    return is_path(given) or is_frame(given) or hasattr(given, "read")
+
+
+def _refuse_swapped(runs: Sequence[pl.DataFrame], qrels: pl.DataFrame) -> None:
     """Refuse whole scores with fractional labels: run and judgments were probably exchanged."""
-    *runs, qrels = frames
     scores = [run["score"] for run in runs if "score" in run.columns]
     if "label" in qrels.columns and look_swapped(scores, qrels["label"]):
         raise InvalidData(
-            "the scores are whole numbers and the labels are not, as if they had changed "
-            "places: the run comes first, then "
-            "the judgments; if they have not, give frames, whose columns have names"
+            "the scores are whole numbers and the labels are not, as if they had changed places: "
+            "the run comes first, then the judgments; if they have not, give frames, whose columns "
+            "have names"
         )

@@ -57,9 +57,11 @@ def fuse(
     [1.0, 1.0, 0.0]
     """
     tables = {str(name): table_of(run) for name, run in runs_by_name(runs).items()}
-    own, of_on = apart(options, fuse_verb)
+    first = next(iter(tables.values()))
+    of_fuse, of_on = apart(options, fuse_verb)
     with with_code_of(as_keywords):
-        return next(iter(tables.values())).rank.on(**of_on).fuse(method, runs=tables, **own)
+        ranker = first.rank.on(**of_on)
+        return ranker.fuse(method, runs=tables, **of_fuse)
 
 
 @taking_options_of(fit_verb)
@@ -101,7 +103,8 @@ def fit_fusion(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> train = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.6]})
+    >>> scores = {"bm25": [9.0, 7], "dense": [None, 0.6]}
+    >>> train = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], **scores})
     >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
     >>> rf.fit_fusion(train, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
     [('bm25', 0.25), ('dense', 0.5)]

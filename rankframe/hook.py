@@ -63,18 +63,22 @@ class Finder(threading.local):
             return None
         self.searching = True
         try:
-            finders = [
-                finder
-                for finder in sys.meta_path
-                if finder is not self and hasattr(finder, "find_spec")
-            ]
-            found = (finder.find_spec(name, path, target) for finder in finders)
-            spec = next((spec for spec in found if spec is not None), None)
+            spec = self._spec_of_others(name, path, target)
         finally:
             self.searching = False
         if spec is not None and spec.loader is not None:
             _install_after(spec.loader)
         return spec
+
+    def _spec_of_others(self, name: str, path: Any, target: Any) -> ModuleSpec | None:
+        """The module as the first of the other finders finds it."""
+        others = [finder for finder in sys.meta_path if finder is not self]
+        for finder in others:
+            if hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    return spec
+        return None
 
 
 def _install_after(loader: Any) -> None:
@@ -120,7 +124,8 @@ def install() -> None:
     --------
     >>> import pandas as pd, rankframe as rf
     >>> rf.hook.install()
-    >>> df = pd.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> scores, labels = [2.0, 1.0], [0, 1]
+    >>> df = pd.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": scores, "label": labels})
     >>> float(df.rank.reciprocal_rank()["rr"].loc[1])
     0.5
     >>> df["score"].to_frame().rank()["score"].tolist()
@@ -184,9 +189,11 @@ class Namespace:
 
 def register() -> None:
     """Put `.rank` on Polars' frames; a second call changes nothing."""
-    frames, plans = pl.api.register_dataframe_namespace, pl.api.register_lazyframe_namespace
-    for kind, announce in ((pl.DataFrame, frames), (pl.LazyFrame, plans)):
-        if not getattr(vars(kind).get("rank"), "rankframe", False):
+    dataframes = pl.api.register_dataframe_namespace
+    lazyframes = pl.api.register_lazyframe_namespace
+    for kind, announce in ((pl.DataFrame, dataframes), (pl.LazyFrame, lazyframes)):
+        there = vars(kind).get("rank")
+        if not getattr(there, "rankframe", False):
             try:
                 announce("rank")(Namespace)
             except AttributeError:

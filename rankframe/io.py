@@ -223,20 +223,20 @@ def scan_qrels(
 def _read(source: Any, layout: Layout, **options: Any) -> pl.DataFrame:
     """The rows of a file, or of several together."""
     use_polars()
-    if (sources := several(source)) is not None:
-        return read_together(
-            [rows(each, layout, **options) for each in sources], of_runs=layout.of_run
-        )
-    return rows(source, layout, **options).read()
+    sources = several(source)
+    if sources is None:
+        return rows(source, layout, **options).read()
+    files_of_rows = [rows(each, layout, **options) for each in sources]
+    return read_together(files_of_rows, of_runs=layout.of_run)
 
 
 def _scan(source: Any, layout: Layout, **options: Any) -> pl.LazyFrame:
     """As `_read`, read when the plan runs."""
-    if (sources := several(source)) is not None:
-        return scan_together(
-            [rows(each, layout, **options) for each in sources], of_runs=layout.of_run
-        )
-    return rows(source, layout, **options).scan()
+    sources = several(source)
+    if sources is None:
+        return rows(source, layout, **options).scan()
+    files_of_rows = [rows(each, layout, **options) for each in sources]
+    return scan_together(files_of_rows, of_runs=layout.of_run)
 
 
 def load_example() -> pl.DataFrame:
@@ -264,4 +264,5 @@ def load_example() -> pl.DataFrame:
     ['query_id', 'doc_id', 'digit', 'doc_digit', 'score', 'score_pca', 'score_forest', 'label']
     """
     use_polars()
-    return pl.read_parquet(files("rankframe").joinpath("data", "digits.parquet").read_bytes())
+    path = files("rankframe").joinpath("data", "digits.parquet")
+    return pl.read_parquet(path.read_bytes())

@@ -81,14 +81,16 @@ def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Drawn[P]:
     @wraps(plot)
     def call(plots: Plots[Any], /, *args: Any, **options: Any) -> object:
         use_polars()
-        title, background, ax = map(options.get, ("title", "background", "ax"))
-        background = check("background", background, str | None)
+        title = options.get("title")
+        ax = options.get("ax")
+        background = check("background", options.get("background"), str | None)
         if background is not None:
             background_of(background)  # refuse an unknown colour before the work
         figure: Figure = plots._ranker._lifted(verb_of(plot), args, options)
         if title is not None:
             figure = replace(figure, title=" ".join(title.split()))
-            figure = figure if title.strip() else replace(figure, subtitle="", note="")
+            if not title.strip():
+                figure = replace(figure, subtitle="", note="")
         if plots._library == "matplotlib" or ax is not None:
             return matplotlib(figure, ax, background)
         return altair(figure, background or "white")
@@ -146,14 +148,11 @@ class Plots(Owner, Generic[Picture]):
             raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
 
         def __getattr__(self, name: str) -> NoReturn:
-            near = (
-                near_names(name, METRICS, {plot: repr(plot) for plot in PLOTS})
-                or f". It has {', '.join(PLOTS)}"
-            )
+            named = {plot: repr(plot) for plot in PLOTS}
+            near = near_names(name, METRICS, named) or f". It has {', '.join(PLOTS)}"
             message = f".rank.plot has no plot {name!r}{near}"
-            raise AttributeError(
-                message, name=name
-            )  # and no object, of which Python would offer names of its own
+            # without an object, of which Python would offer names of its own
+            raise AttributeError(message, name=name)
 
     def __repr__(self) -> str:
         return f".rank.plot by {self._library}: {', '.join(PLOTS)}"

@@ -38,7 +38,8 @@ def markdown(of: object, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
     >>> import polars as pl, rankframe as rf
     >>> from rankframe import report
     >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
-    >>> print(report.markdown(df.rank.summarize("rr").select("metric", "mean", "n_queries"), digits=1))
+    >>> summary = df.rank.summarize("rr").select("metric", "mean", "n_queries")
+    >>> print(report.markdown(summary, digits=1))
     | metric | mean | queries |
     | ------ | ---: | ------: |
     | rr     |  0.5 |       2 |

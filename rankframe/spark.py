@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
 __all__ = [
-    "catalog", "compare", "compare_groups", "evaluate", "explain_fusion", "fuse", "gate", "mean", "power", "reliability", "report",
-    "summarize", "with_metrics",
+    "catalog", "compare", "compare_groups", "evaluate", "explain_fusion", "fuse", "gate", "mean",
+    "power", "reliability", "report", "summarize", "with_metrics",
 ]  # fmt: skip
 
 Buckets: TypeAlias = Annotated[int, Range(least=1)] | None
@@ -130,11 +130,13 @@ def with_metrics(
     values = evaluate(df, *metrics, buckets=buckets, **options)
     new = [name for name in values.columns if name not in query]
     refuse_names(new, df.columns, "the table")
-    keys = [fresh(f"#{name}", [*df.columns, *new]) for name in query]
-    pairs = [*zip(map(_tables.quoted, query), map(_tables.quoted, keys), strict=True)]
-    values = values.selectExpr(
-        *(f"{name} AS {key}" for name, key in pairs), *map(_tables.quoted, new)
-    )
+    taken = [*df.columns, *new]
+    keys = [fresh(f"#{name}", taken) for name in query]
+    names = [_tables.quoted(name) for name in query]
+    new_names = [_tables.quoted(key) for key in keys]
+    pairs = [*zip(names, new_names, strict=True)]
+    renamed = [f"{name} AS {key}" for name, key in pairs]
+    values = values.selectExpr(*renamed, *map(_tables.quoted, new))
     same = [df[name].eqNullSafe(values[key]) for name, key in pairs]
     return df.join(values, same, "left").drop(*keys)
 
@@ -344,10 +346,10 @@ def compare(
         As for :func:`evaluate` and ``df.rank.compare``.
     """
     two = (qrels, judged_only, run_only)
-    found: Comparison[pl.DataFrame] = _lifted(
+    result: Comparison[pl.DataFrame] = _lifted(
         compare, compare_verb, df, metrics, options, buckets, *two
     )
-    return found
+    return result
 
 
 def gate(
@@ -386,8 +388,8 @@ def gate(
         As for :func:`evaluate` and ``df.rank.gate``.
     """
     two = (qrels, judged_only, run_only)
-    found: Verdict[pl.DataFrame] = _lifted(gate, gate_verb, df, budgets, options, buckets, *two)
-    return found
+    result: Verdict[pl.DataFrame] = _lifted(gate, gate_verb, df, budgets, options, buckets, *two)
+    return result
 
 
 def power(
@@ -419,8 +421,8 @@ def power(
         As for :func:`evaluate` and ``df.rank.power``.
     """
     two = (qrels, judged_only, run_only)
-    found: pl.DataFrame = _lifted(power, power_verb, df, metrics, options, buckets, *two)
-    return found
+    result: pl.DataFrame = _lifted(power, power_verb, df, metrics, options, buckets, *two)
+    return result
 
 
 def reliability(
@@ -452,10 +454,10 @@ def reliability(
         As for :func:`evaluate` and ``df.rank.collection.reliability``.
     """
     two = (qrels, judged_only, run_only)
-    found: Reliability[pl.DataFrame] = _lifted(
+    result: Reliability[pl.DataFrame] = _lifted(
         reliability, reliability_verb, df, metrics, options, buckets, *two
     )
-    return found
+    return result
 
 
 def compare_groups(
@@ -491,10 +493,10 @@ def compare_groups(
         As for :func:`evaluate` and ``df.rank.compare_groups``.
     """
     two = (qrels, judged_only, run_only)
-    found: GroupComparison[pl.DataFrame] = _lifted(
+    result: GroupComparison[pl.DataFrame] = _lifted(
         compare_groups, compare_groups_verb, df, metrics, options, buckets, *two
     )
-    return found
+    return result
 
 
 def report(
@@ -534,8 +536,8 @@ def report(
         As for :func:`evaluate` and ``df.rank.report``.
     """
     two = (qrels, judged_only, run_only)
-    found: Path = _lifted(report, report_verb, df, (path, *metrics), options, buckets, *two)
-    return found
+    result: Path = _lifted(report, report_verb, df, (path, *metrics), options, buckets, *two)
+    return result
 
 
 def _lifted(
@@ -551,18 +553,19 @@ def _lifted(
     `on` by its signature.
     """
     declared = verb_of(verb)
-    own = {
-        name: x for name, x in options.items() if name in declared.parameters and name not in TABLES
-    }
-    setup = bound({name: x for name, x in options.items() if name not in own}, caller)
-    call = declared.bound(args, own)
+    names = {name for name in declared.parameters if name not in TABLES}
+    of_verb = {name: value for name, value in options.items() if name in names}
+    of_on = {name: value for name, value in options.items() if name not in names}
+    setup = bound(of_on, caller)
+    call = declared.bound(args, of_verb)
     if call.runs.tables:
         raise InvalidOption(
-            "runs are columns of scores of one Spark table; put tables below each other and "
-            "say run="
+            "runs are columns of scores of one Spark table; put tables below each other and say "
+            "run="
         )
+    engine = SparkEngine(buckets)
     judged = dict(zip(("qrels", "judged_only", "run_only"), two, strict=False))
-    return run_on(SparkEngine(buckets), df, setup, call, **judged)
+    return run_on(engine, df, setup, call, **judged)
 
 
 class SparkEngine:
@@ -577,9 +580,9 @@ class SparkEngine:
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns, in the types that workers receive."""
         if not type(table).__module__.startswith("pyspark."):
+            kind = type(table).__name__
             raise InvalidData(
-                f"{type(table).__name__} is no Spark table; for other frames write "
-                "rankframe.rank(frame)"
+                f"{kind} is no Spark table; for other frames write rankframe.rank(frame)"
             )
         names = [name for name in table.columns if read is None or name in read]
         return seen(_tables.arrow_schema(table, names), names)
@@ -588,8 +591,8 @@ class SparkEngine:
         """Run the work on every bucket; without a key, on every batch of rows that Spark sends."""
         tables = [_tables.only(side.table, side.names) for side in sides]
         if key is not None and self._buckets is None:
-            rows = sum(side.table.count() for side in sides)
-            self._buckets = math.ceil(max(rows, 1) / ROWS_PER_BUCKET)
+            n_rows = sum(side.table.count() for side in sides)
+            self._buckets = math.ceil(max(n_rows, 1) / ROWS_PER_BUCKET)
         return _tables.on_buckets(tables, work, key, self._buckets)
 
     def collect(self, table: DataFrame) -> pl.DataFrame:

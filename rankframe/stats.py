@@ -31,8 +31,9 @@ from ._support.statistical_options import FEW, Bound, Correction, PairedTest, Te
 from .errors import InvalidOption, option
 
 __all__ = [
-    "NOISE", "Bound", "Correction", "Test", "adjust", "automatic", "effective_number", "intervals", "means", "paired_test", "power",
-    "queries_needed", "reach", "replicates", "sign_test", "spreads", "tukey",
+    "NOISE", "Bound", "Correction", "Test", "adjust", "automatic", "effective_number", "intervals",
+    "means", "paired_test", "power", "queries_needed", "reach", "replicates", "sign_test",
+    "spreads", "tukey",
 ]  # fmt: skip
 
 
@@ -82,19 +83,19 @@ def intervals(
         raise InvalidOption(
             option(interval=interval), " takes limits, the least and the greatest values"
         )
-    found = ESTIMATORS[interval](
-        _sample(values, weights, limits), ci, resamples=resamples, seed=seed, step=step
-    )
-    return found.low, found.high
+    sample = _sample(values, weights, limits)
+    estimate = ESTIMATORS[interval](sample, ci, resamples=resamples, seed=seed, step=step)
+    return estimate.low, estimate.high
 
 
 def _sample(values: Floats, weights: Floats, limits: TwoEnds | None = None) -> Sample:
     """The values and weights as a sample, with limits if there are any."""
-    unknown = np.full(values.shape[1], np.nan)
-    least, greatest = (unknown, unknown) if limits is None else limits
-    return Sample(
-        values, weights, Limits(least, greatest, np.full(values.shape[1], limits is not None))
-    )
+    n_columns = values.shape[1]
+    has_limits = np.full(n_columns, limits is not None)
+    if limits is None:
+        unknown = np.full(n_columns, np.nan)
+        limits = (unknown, unknown)
+    return Sample(values, weights, Limits(*limits, has_limits))
 
 
 def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound | None]:
@@ -106,20 +107,38 @@ def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound 
     all are equal. ``"bca"`` for more values; or ``"t"`` if their weights differ, which count as
     fewer values (Kish's effective number).
     """
-    found: list[Bound | None] = []
+    kinds = []
     for column, has_bounds in zip(values.T, bounded, strict=True):
         there = ~np.isnan(column) & (weights > 0)
-        x, w = column[there], weights[there]
-        for_many: Bound = (
-            "bca" if w.max(initial=0.0) <= w.min(initial=np.inf) * (1 + NOISE) else "t"
-        )
-        if not has_bounds:
-            kind: Bound = "t" if effective_number(w) < FEW else for_many
-            found.append(kind if len(x) and np.ptp(x) > NOISE * np.abs(x).max() else None)
-        else:
-            differing = x != np.partition(x, len(x) // 2)[len(x) // 2] if len(x) else there[:0]
-            found.append("bounded" if 1 + effective_number(w[differing]) < FEW else for_many)
-    return found
+        kind_of = _kind_with_bounds if has_bounds else _kind_without_bounds
+        kinds.append(kind_of(column[there], weights[there]))
+    return kinds
+
+
+def _kind_with_bounds(x: Floats, w: Floats) -> Bound:
+    """The kind of interval for values x with weights w that have bounds."""
+    differing = w
+    if len(x):
+        middle = len(x) // 2
+        median = np.partition(x, middle)[middle]
+        differing = w[x != median]
+    n = 1 + effective_number(differing)
+    return "bounded" if n < FEW else _kind_for_many(w)
+
+
+def _kind_without_bounds(x: Floats, w: Floats) -> Bound | None:
+    """The kind of interval for values x with weights w that may be any numbers."""
+    varies = len(x) > 0 and np.ptp(x) > NOISE * np.abs(x).max()
+    if not varies:
+        return None
+    return "t" if effective_number(w) < FEW else _kind_for_many(w)
+
+
+def _kind_for_many(w: Floats) -> Bound:
+    """The kind of interval for many values with weights w."""
+    least = w.min(initial=np.inf)
+    greatest = w.max(initial=0.0)
+    return "bca" if greatest <= least * (1 + NOISE) else "t"
 
 
 def replicates(
@@ -135,29 +154,38 @@ def replicates(
 
     A row per resample; both are the same but for ``"bounded"``. NaN for None.
     """
-    n = effective_number(weighed(values, weights)[1])
     below = np.full((resamples, len(kinds)), np.nan)
     above = below.copy()
+    n = effective_number(weighed(values, weights)[1])
     for kind in {*kinds} - {None}:
         at = np.array([x == kind for x in kinds])
+        of_kind = values[:, at]
         if kind == "bounded":
-            bounds = Limits(limits[0][at], limits[1][at], np.ones(at.sum(), dtype=bool))
-            of_kind = with_one_more(Sample(values[:, at], weights, bounds), resamples, seed, None)
+            has_limits = np.ones(at.sum(), dtype=bool)
+            bounds = Limits(limits[0][at], limits[1][at], has_limits)
+            sample = Sample(of_kind, weights, bounds)
+            low, high = with_one_more(sample, resamples, seed, None)
         elif kind == "t":
-            deviates = np.random.default_rng(seed).standard_t(
-                np.maximum(n[at] - 1, 1), (resamples, at.sum())
-            )
-            of_kind = (
-                means(values[:, at], weights) + errors(values[:, at], weights) * deviates,
-            ) * 2
+            low = high = _student_means(of_kind, weights, n[at], resamples, seed)
         else:
-            of_kind = (
-                resampled(
-                    lambda sums: over(*sums), sums_of(values[:, at], weights), resamples, seed, None
-                ),
-            ) * 2
-        below[:, at], above[:, at] = of_kind
+            sums = sums_of(of_kind, weights)
+            low = high = resampled(_mean_of_sums, sums, resamples, seed, None)
+        below[:, at] = low
+        above[:, at] = high
     return below, above
+
+
+def _student_means(values: Floats, weights: Floats, n: Floats, resamples: int, seed: int) -> Floats:
+    """Means of each column of n values with Student's deviates for errors, a row per resample."""
+    degrees = np.maximum(n - 1, 1)
+    generator = np.random.default_rng(seed)
+    deviates = generator.standard_t(degrees, (resamples, len(n)))
+    return means(values, weights) + errors(values, weights) * deviates
+
+
+def _mean_of_sums(sums: Sequence[Floats]) -> Floats:
+    weighed_sum, weight = sums
+    return over(weighed_sum, weight)
 
 
 def reach(errors: Floats, n: Floats, ci: float) -> Floats:
@@ -191,21 +219,21 @@ def paired_test(
     for information retrieval evaluation, CIKM. T. Sakai (2006), Evaluating evaluation metrics based
     on the bootstrap, SIGIR.
     """
-    found = ESTIMATORS[test](
-        _sample(differences, weights), None, resamples=resamples, seed=seed, step=step
-    )
+    sample = _sample(differences, weights)
+    estimate = ESTIMATORS[test](sample, None, resamples=resamples, seed=seed, step=step)
     none = np.zeros(differences.shape[1])
-    return found.p, found.more.get("exact", none) > 0
+    is_exact = estimate.more.get("exact", none) > 0
+    return estimate.p, is_exact
 
 
 def sign_test(wins: int, losses: int) -> float:
     """The two-sided p-value of the exact sign test, of so many wins and losses; ties do not count.
     Needs SciPy.
     """
-    return min(
-        1.0,
-        2 * float(load("scipy.stats", "stats").binom.cdf(min(wins, losses), wins + losses, 0.5)),
-    )
+    binomial = load("scipy.stats", "stats").binom
+    n = wins + losses
+    one_sided = float(binomial.cdf(min(wins, losses), n, 0.5))
+    return min(1.0, 2 * one_sided)
 
 
 def tukey(
@@ -231,27 +259,30 @@ def tukey(
     B. Carterette (2012), Multiple testing in statistical analysis of systems-based information
     retrieval experiments, ACM TOIS 30.
     """
-    return honest_differences(
-        values, weights, math.nan if ci is None else round(1 - ci, 12), resamples, seed, step
-    )
+    alpha = math.nan if ci is None else round(1 - ci, 12)
+    return honest_differences(values, weights, alpha, resamples, seed, step)
 
 
 def adjust(p: Floats, correction: Correction | None) -> Floats:
     """P-values corrected for multiple tests: Holm, Benjamini-Hochberg or Benjamini-Yekutieli; NaN
     does not count.
     """
-    adjusted, there = p.copy(), ~np.isnan(p)
+    adjusted = p.copy()
+    there = ~np.isnan(p)
     if correction is None or not there.any():
         return adjusted
     given = p[there]
-    down = np.argsort(-given, kind="stable")
-    ranks = np.arange(len(given), 0, -1)  # ranks by increasing p-value, from the largest down
+    m = len(given)
+    falling = np.argsort(-given, kind="stable")
+    ranks = np.arange(m, 0, -1)  # by increasing p-value, from the largest p-value down
     if correction == "holm":
-        stepped = np.maximum.accumulate((given[down] * ranks[::-1])[::-1])[::-1]
+        times = (given[falling] * ranks[::-1])[::-1]
+        stepped = np.maximum.accumulate(times)[::-1]
     else:
-        among = len(given) * ((1 / ranks).sum() if correction == "by" else 1)
-        stepped = np.minimum.accumulate(given[down] * among / ranks)
-    adjusted[there] = np.minimum(stepped, 1)[np.argsort(down, kind="stable")]
+        among = m * (1 / ranks).sum() if correction == "by" else m * 1
+        stepped = np.minimum.accumulate(given[falling] * among / ranks)
+    back = np.argsort(falling, kind="stable")
+    adjusted[there] = np.minimum(stepped, 1)[back]
     return adjusted
 
 
@@ -262,9 +293,12 @@ def power(effect: float, n: int, alpha: float) -> float:
     stats = load("scipy.stats", "stats")
     if n < 2:
         return 0.0
-    shift, critical = abs(effect) * n**0.5, stats.t.isf(alpha / 2, n - 1)
-    above, below = stats.nct.sf(critical, n - 1, shift), stats.nct.cdf(-critical, n - 1, shift)
-    return float(np.nan_to_num(above, nan=1.0) + np.nan_to_num(below))  # NaN far from 0: power 1
+    shift = abs(effect) * n**0.5
+    critical = stats.t.isf(alpha / 2, n - 1)
+    above = stats.nct.sf(critical, n - 1, shift)
+    below = stats.nct.cdf(-critical, n - 1, shift)
+    # NaN far from 0, where the power is 1
+    return float(np.nan_to_num(above, nan=1.0) + np.nan_to_num(below))
 
 
 def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
@@ -281,7 +315,8 @@ def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
     least = most // 2
     while most - least > 1:
         middle = (least + most) // 2
-        least, most = (
-            (middle, most) if power(effect, middle, alpha) < power_wanted else (least, middle)
-        )
+        if power(effect, middle, alpha) < power_wanted:
+            least = middle
+        else:
+            most = middle
     return most

@@ -27,7 +27,8 @@ from .sources import (
 )
 
 FormatName: TypeAlias = Literal[
-    "trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb", "prefs",
+    "trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb",
+    "prefs",
 ]  # fmt: skip
 """The formats that a user names, each of which has a row in `FORMATS`."""
 
@@ -36,7 +37,8 @@ def from_tool(file: SourceFile, *, tool: str, usual: str) -> FileRows:
     """A table with the header of a tool, stored as the file's ending says, or as the `usual`
     format.
     """
-    stored = FORMATS[SUFFIXES.get(suffix_of(file.name), usual)]
+    name = SUFFIXES.get(suffix_of(file.name), usual)
+    stored = FORMATS[name]
     return stored.read(replace(file, format=stored), tool)
 
 
@@ -49,38 +51,43 @@ def from_preferences(file: SourceFile) -> FileRows:
 
 def has_header(start: Start, tool: str, separator: str) -> bool:
     """Whether a file starts with the header of a tool."""
-    header = read.header_of(start.lines[0].split(separator), start.layout)
+    columns = start.lines[0].split(separator)
+    header = read.header_of(columns, start.layout)
     return header is not None and header.tool == tool
 
 
 def is_json(start: Start) -> bool:
     """Whether a file starts as an object of JSON, or is named so."""
-    begins = re.match(r'\{\s*("(?:[^"\\]|\\.)*"\s*(:|$)|\}|$)', start.lines[0]) is not None
-    return start.suffix == ".json" or begins
+    object_or_end = r'\{\s*("(?:[^"\\]|\\.)*"\s*(:|$)|\}|$)'
+    return start.suffix == ".json" or re.match(object_or_end, start.lines[0]) is not None
 
 
 def is_json_lines(start: Start) -> bool:
     """Whether a file starts with two objects; one object never has } at the end of a line and { at
     the start of the next.
     """
-    return (
-        is_json(start) and start.lines[0].endswith("}") and "".join(start.lines[1:]).startswith("{")
-    )
+    first, *others = start.lines
+    if not is_json(start) or not first.endswith("}"):
+        return False
+    return "".join(others).startswith("{")
 
 
 def of_tool(tool: str, usual: str, separator: str, writer: writable.Writer) -> FileFormat:
     """The row of a tool's tables, which are usually of the format `usual`."""
     known = partial(has_header, tool=tool, separator=separator)
-    return FileFormat(tool, partial(from_tool, tool=tool, usual=usual), known=known, write=writer)
+    reader = partial(from_tool, tool=tool, usual=usual)
+    return FileFormat(tool, reader, known=known, write=writer)
 
 
 def of_json(
     name: str, kind: Callable[[json_rows.JsonText], FileRows], **options: Any
 ) -> FileFormat:
     """The row of a JSON object of one kind."""
-    return FileFormat(name, partial(json_rows.from_object, read=kind), content="text", **options)
+    reader = partial(json_rows.from_object, read=kind)
+    return FileFormat(name, reader, content="text", **options)
 
 
+OF_ARROW = (".arrow", ".feather", ".ipc")
 NDJSON = FileFormat(
     "ndjson", from_table, (".ndjson", ".jsonl"), is_json_lines, scan=read.scan_ndjson, objects=True
 )
@@ -93,9 +100,7 @@ ROWS = (
     FileFormat(
         "parquet", from_table, (".parquet", ".pq"), scan=read.scan_parquet, content="binary"
     ),
-    FileFormat(
-        "ipc", from_table, (".arrow", ".feather", ".ipc"), scan=read.scan_ipc, content="binary"
-    ),
+    FileFormat("ipc", from_table, OF_ARROW, scan=read.scan_ipc, content="binary"),
     FileFormat(
         "json", json_rows.from_json, known=is_json, scan=json_rows.scan_json, content="text"
     ),
@@ -125,22 +130,14 @@ def rows(
     A column that `columns` renames to one of `must` has to exist, even if a column has the default
     name.
     """
-    kind = label_dtype if isinstance(label_dtype, type) else type(label_dtype)
-    a_type = issubclass(kind, pl.DataType)
-    if not a_type or not (
-        label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String
-    ):
-        raise InvalidOption(
-            f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, or pl.String"
-        )
+    _refuse_label_dtype(label_dtype)
     if format in (None, "beir") and not layout.of_run and beir_folder(source):
         path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
-        found = rows(
+        judgments = rows(
             path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype
         )
-        return replace(
-            found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left")
-        )
+        table = judgments.table.join(queries, on="query_id", how="left", maintain_order="left")
+        return replace(judgments, table=table)
     name, content = named_content(source, layout.reader)
     suffix = suffix_of(name)
     row = FORMATS[format or SUFFIXES.get(suffix, "trec")]
@@ -152,36 +149,50 @@ def rows(
     file = SourceFile(name, content, row, layout, numeric, columns or {}, must)
     with file.as_invalid_data():
         if format is None and suffix not in SUFFIXES and can_be_read_again(content):
-            file = replace(file, format=recognised(start_of(content), suffix, layout))
+            start = start_of(content)
+            row = recognised(start, suffix, layout)
+            file = replace(file, format=row)
     with file.as_invalid_data():
         if file.format.content == "lines":
             refuse_endless_line(name, content)
         return file.format.read(file)
 
 
+def _refuse_label_dtype(dtype: DType) -> None:
+    """Refuse a type of labels that is none of Polars' numbers and texts."""
+    kind = dtype if isinstance(dtype, type) else type(dtype)
+    is_dtype = issubclass(kind, pl.DataType)
+    if not is_dtype or not (dtype.is_integer() or dtype.is_float() or dtype == pl.String):
+        raise InvalidOption(
+            f"label_dtype={dtype!r}: write a type of whole numbers or floats, or pl.String"
+        )
+
+
 def recognised(start: str, suffix: str, layout: Layout) -> FileFormat:
     """The format of a file without a known ending, by its first lines: TREC text if it is no
     other.
     """
-    lines = list(islice(filter(None, (line.strip(" \t\r") for line in start.split("\n"))), 2))
-    of_file = Start(suffix, lines, layout)
-    fits = (
-        row for row in FORMATS.values() if lines and row.known is not None and row.known(of_file)
-    )
-    return next(fits, FORMATS["trec"])
+    stripped = (line.strip(" \t\r") for line in start.split("\n"))
+    lines = list(islice(filter(None, stripped), 2))
+    if lines:
+        of_file = Start(suffix, lines, layout)
+        for row in FORMATS.values():
+            if row.known is not None and row.known(of_file):
+                return row
+    return FORMATS["trec"]
 
 
 def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
     """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of
     the queries.
     """
-    splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    paths = sorted((folder / "qrels").glob("*.tsv"))
+    splits = {path.stem: path for path in paths}
     split = "test" if len(splits) > 1 else next(iter(splits), "test")
     if split not in splits:
         known = ", ".join(splits) or "no split"
-        raise InvalidOption(
-            f"{spelled(str(folder / 'qrels'))} has {known}, and no test.tsv; name one of its files"
-        )
+        place = spelled(str(folder / "qrels"))
+        raise InvalidOption(f"{place} has {known}, and no test.tsv; name one of its files")
     texts = folder / "queries.jsonl"
     schema = {"_id": pl.String(), "text": pl.String()}
     table = pl.DataFrame(schema=schema)
@@ -194,4 +205,5 @@ def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
             raise InvalidData(
                 f"{file.name}: several queries have the _id {again[0, 0]!r}; keep one of them"
             )
-    return splits[split], table.lazy().rename({"_id": "query_id", "text": "query_text"})
+    queries = table.lazy().rename({"_id": "query_id", "text": "query_text"})
+    return splits[split], queries

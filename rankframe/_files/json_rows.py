@@ -46,13 +46,13 @@ class JsonText:
     """
 
     def __init__(self, file: SourceFile, text: str) -> None:
-        self.file, self.n = file, 0
+        self.file = file
+        self.n = 0
         self.batches = [pl.DataFrame(schema={"doc_id": pl.String, "number": pl.String})]
         self.docs: list[str] = []
         self.numbers: list[bytes] = []
-        kinds: dict[str, Any] = dict.fromkeys(
-            ("parse_float", "parse_int", "parse_constant"), str.encode
-        )
+        of_numbers = ("parse_float", "parse_int", "parse_constant")
+        kinds: dict[str, Any] = dict.fromkeys(of_numbers, str.encode)
         try:
             self.value: Any = json.loads(text, object_pairs_hook=self._object, **kinds)
         except (json.JSONDecodeError, RecursionError) as error:  # thousands of lists in lists
@@ -66,18 +66,21 @@ class JsonText:
             raise InvalidData(f"{self.file.name}: an object has {twice!r} twice; keep one of them")
         name = "ratings" if "ratings" in members else "hits"
         if isinstance(members.get(name), list):
-            with suppress(
-                AttributeError, KeyError, TypeError
-            ):  # rank_eval refuses what stays a list
-                members[name] = tuple(rated(members) if name == "ratings" else hits(members))
-        if not pairs or type(pairs[0][1]) is not bytes or {*map(type, members.values())} != {bytes}:
+            rows_of = rated if name == "ratings" else hits
+            # Of other objects a list stays a list, which rank_eval refuses.
+            with suppress(AttributeError, KeyError, TypeError):
+                members[name] = tuple(rows_of(members))
+        if not pairs or type(pairs[0][1]) is not bytes:
+            return members
+        if {*map(type, members.values())} != {bytes}:
             return members
         self.docs += members
         self.numbers += members.values()
+        start = self.n
         self.n += len(members)
         if len(self.docs) >= BATCH:
             self._close()
-        return range(self.n - len(members), self.n)
+        return range(start, self.n)
 
     def rows(self) -> pl.DataFrame:
         """The rows of all ranges."""
@@ -85,11 +88,12 @@ class JsonText:
         return pl.concat(self.batches)
 
     def _close(self) -> None:
-        texts = pl.Series(self.numbers, dtype=pl.Binary).cast(pl.String)
-        self.batches.append(
-            pl.DataFrame({"doc_id": pl.Series(self.docs, dtype=pl.String), "number": texts})
-        )
-        self.docs, self.numbers = [], []
+        docs = pl.Series(self.docs, dtype=pl.String)
+        numbers = pl.Series(self.numbers, dtype=pl.Binary).cast(pl.String)
+        batch = pl.DataFrame({"doc_id": docs, "number": numbers})
+        self.batches.append(batch)
+        self.docs = []
+        self.numbers = []
 
 
 def from_json(file: SourceFile) -> FileRows:
@@ -97,21 +101,28 @@ def from_json(file: SourceFile) -> FileRows:
     text = text_of(file.content)
     if re.match(r"\s*\[", text) is None:
         json_text = JsonText(file, text)
-        found = json_text.value
-        if is_rank_eval(found):
+        value = json_text.value
+        if is_rank_eval(value):
             return rank_eval(json_text)
-        name, value = next(iter(found.items()), ("", {})) if isinstance(found, dict) else ("", None)
-        if (
-            name in BY_COLUMN
-            and sum(x in BY_COLUMN and isinstance(found[x], dict | list | range) for x in found) > 1
-        ):
-            raise InvalidData(
-                f"{file.name}: this JSON object has a member for each column; write one for "
-                "each row"
-            )
-        if isinstance(value, dict | range):
+        members = value if isinstance(value, dict) else {"": None}
+        _refuse_columns(file, members)
+        first: Any = next(iter(members.values()), {})
+        if isinstance(first, dict | range):
             return dictionary(json_text)
-    return from_table(replace(file, content=text.encode()))
+    as_bytes = text.encode()
+    return from_table(replace(file, content=as_bytes))
+
+
+def _refuse_columns(file: SourceFile, members: dict[str, Any]) -> None:
+    """Refuse an object with a member for each column."""
+    if next(iter(members), "") not in BY_COLUMN:
+        return
+    named = [members[x] for x in members if x in BY_COLUMN]
+    columns = [value for value in named if isinstance(value, dict | list | range)]
+    if len(columns) > 1:
+        raise InvalidData(
+            f"{file.name}: this JSON object has a member for each column; write one for each row"
+        )
 
 
 def from_object(file: SourceFile, *, read: Callable[[JsonText], FileRows]) -> FileRows:
@@ -126,71 +137,92 @@ def scan_json(file: SourceFile, text: list[str]) -> pl.LazyFrame:
 
 def with_numbers(file: SourceFile, table: pl.DataFrame) -> FileRows:
     """The rows of a table, after a check of its numbers, with its columns renamed."""
-    texts: dict[str, pl.Expr] = {
-        name: pl.col(name) for name in ("score", "label") if name in table.columns
-    }
+    columns = table.columns
+    there = [name for name in ("score", "label") if name in columns]
+    texts: dict[str, pl.Expr] = {name: pl.col(name) for name in there}
     values, faults = numbers(texts, file.numeric)
-    wrong = table.select("doc_id", "query_id", fault=pl.coalesce(*faults)).drop_nulls("fault")
+    fault_of_row = pl.coalesce(*faults)
+    wrong = table.select("doc_id", "query_id", fault=fault_of_row).drop_nulls("fault")
     for doc, query, fault in wrong.head(1).iter_rows():
         raise InvalidData(f"{file.name}: {fault}: document {doc!r} of query {query!r}")
-    renames = {old: new for old, new in file.columns.items() if old in table.columns}
-    return FileRows(
-        file, renamed(table.lazy().with_columns(**values), renames, table.columns), table.columns
-    )
+    renames = {old: new for old, new in file.columns.items() if old in columns}
+    parsed = table.lazy().with_columns(**values)
+    return FileRows(file, renamed(parsed, renames, columns), columns)
 
 
 # _rank_eval of Elasticsearch and OpenSearch
 
 
-def is_rank_eval(found: Any) -> bool:
+def is_rank_eval(value: Any) -> bool:
     """Whether a value is a request or a response, and no dictionary with a query of such a name."""
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         return False
-    details = found.get("details")
-    response = isinstance(details, dict) and all(
-        isinstance(x, dict) and x for x in details.values()
-    )
-    return response or isinstance(found.get("requests"), list)
+    if isinstance(value.get("requests"), list):
+        return True
+    details = value.get("details")
+    if not isinstance(details, dict):
+        return False
+    return all(isinstance(detail, dict) and detail for detail in details.values())
 
 
 def rank_eval(text: JsonText) -> FileRows:
     """The ratings of a request, or the hits of a response with their ratings, then the unrated
     documents.
     """
-    file, found, of_run = text.file, text.value, text.file.layout.of_run
-    if not is_rank_eval(found):
+    file = text.file
+    value = text.value
+    of_run = file.layout.of_run
+    if not is_rank_eval(value):
         raise InvalidData(
-            f"{file.name}: this JSON has neither 'requests' nor 'details', as that of "
-            "_rank_eval has"
+            f"{file.name}: this JSON has neither 'requests' nor 'details', as that of _rank_eval "
+            "has"
         )
-    if is_request := isinstance(found.get("requests"), list):
-        if of_run:
-            raise InvalidData(
-                f"{file.name}: a request of _rank_eval holds ratings; read it by read_qrels"
-            )
-        parts = [(x.get("id") if isinstance(x, dict) else None, x) for x in found["requests"]]
+    is_request = isinstance(value.get("requests"), list)
+    if is_request and of_run:
+        raise InvalidData(
+            f"{file.name}: a request of _rank_eval holds ratings; read it by read_qrels"
+        )
+    rows = _documents(file, value, is_request=is_request)
+    failures = value.get("failures")
+    if failures:
+        names = ", ".join(map(repr, [*failures][:3]))
+        n = len(failures)
+        warn(f"{file.name}: {n:,} requests failed, and their queries are left out: {names}")
+    table = _table_of_hits(rows)
+    if not of_run:
+        table = table.drop("score", "rank")
+    as_text = pl.col(pl.Binary).cast(pl.String)
+    return with_numbers(file, table.with_columns(as_text))
+
+
+def _documents(file: SourceFile, value: Any, *, is_request: bool) -> dict[str, tuple[Hit, ...]]:
+    """The documents of each query of a request, or of a response."""
+    if is_request:
+        requests = value["requests"]
+        parts = [(x.get("id") if isinstance(x, dict) else None, x) for x in requests]
     else:
-        parts = [*found["details"].items()]
-    rows: dict[str, Any] = {}
+        parts = [*value["details"].items()]
+    name = "ratings" if is_request else "hits"
+    rows: dict[str, tuple[Hit, ...]] = {}
     for query, part in parts:
         if not isinstance(query, str) or query in rows:
             raise InvalidData(
                 f"{file.name}: a request has the 'id' {query!r}; each needs a text of its own"
             )
-        found_rows = (
-            part.get("ratings" if is_request else "hits") if isinstance(part, dict) else None
-        )
-        rows[query] = () if is_request and found_rows is None else found_rows
-        if not isinstance(rows[query], tuple):
-            texts = (
-                "objects with the texts '_id' and '_index', and numbers as '_score' and 'rating'"
+        documents = part.get(name) if isinstance(part, dict) else None
+        if is_request and documents is None:
+            documents = ()
+        if not isinstance(documents, tuple):
+            raise InvalidData(
+                f"{file.name}: the documents of query {query!r} must be objects with the texts "
+                "'_id' and '_index', and numbers as '_score' and 'rating'"
             )
-            raise InvalidData(f"{file.name}: the documents of query {query!r} must be {texts}")
-    if failed := found.get("failures"):
-        names = ", ".join(map(repr, [*failed][:3]))
-        warn(
-            f"{file.name}: {len(failed):,} requests failed, and their queries are left out: {names}"
-        )
+        rows[query] = documents
+    return rows
+
+
+def _table_of_hits(rows: dict[str, tuple[Hit, ...]]) -> pl.DataFrame:
+    """A row for each document of each query, and for each query without documents."""
     schema = {
         "doc_id": pl.String,
         "score": pl.Binary,
@@ -198,12 +230,16 @@ def rank_eval(text: JsonText) -> FileRows:
         "rank": pl.Int64,
         "index": pl.String,
     }
-    flat = [(query, row) for query, of_query in rows.items() for row in of_query or NOTHING]
-    columns = zip(*(row for _, row in flat), strict=True) if flat else [()] * len(schema)
+    queries = []
+    documents: list[Hit] = []
+    for query, of_query in rows.items():
+        given = of_query or NOTHING
+        queries += [query] * len(given)
+        documents += given
+    columns = zip(*documents, strict=True) if documents else [()] * len(schema)
     table = pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
-    table.insert_column(0, pl.Series("query_id", [query for query, _ in flat], dtype=pl.String))
-    own = table if of_run else table.drop("score", "rank")
-    return with_numbers(file, own.with_columns(pl.col(pl.Binary).cast(pl.String)))
+    query_id = pl.Series("query_id", queries, dtype=pl.String)
+    return table.insert_column(0, query_id)
 
 
 def rated(request: Any) -> list[Hit]:
@@ -214,22 +250,22 @@ def rated(request: Any) -> list[Hit]:
 def hits(detail: Any) -> list[Hit]:
     """The hits of a query with their ratings, then the unrated documents that are not hits."""
     scores = in_order([row["hit"].get("_score") for row in detail["hits"]])
-    places = enumerate(zip(detail["hits"], scores, strict=True), 1)
-    found = [document(row["hit"], score, row.get("rating"), rank) for rank, (row, score) in places]
-    known = {(doc, index) for doc, *_, index in found}
+    rows = []
+    for rank, (row, score) in enumerate(zip(detail["hits"], scores, strict=True), 1):
+        rows.append(document(row["hit"], score, row.get("rating"), rank))
+    known = {(doc, index) for doc, *_, index in rows}
     unrated = map(document, detail.get("unrated_docs") or [])
-    return [*found, *(row for row in unrated if (row[0], row[-1]) not in known)]
+    others = [row for row in unrated if (row[0], row[-1]) not in known]
+    return rows + others
 
 
 def document(given: Any, score: Any = None, label: Any = None, rank: int | None = None) -> Hit:
     """The row of a document; TypeError if a member is of another type."""
-    doc, index = given["_id"], given.get("_index")
-    texts = type(doc) is str and (index is None or type(index) is str)
-    if (
-        not texts
-        or not (score is None or type(score) is bytes)
-        or not (label is None or type(label) is bytes)
-    ):
+    doc = given["_id"]
+    index = given.get("_index")
+    has_texts = type(doc) is str and type(index) in (str, NoneType)
+    has_numbers = type(score) in (bytes, NoneType) and type(label) in (bytes, NoneType)
+    if not has_texts or not has_numbers:
         raise TypeError
     return doc, score, label, rank, index
 
@@ -238,10 +274,15 @@ def in_order(scores: list[Any]) -> list[Any]:
     """The scores if they fall in the order of the hits; else 1 / rank, as for results sorted by a
     field.
     """
-    refused = not {*map(type, scores)} <= {bytes, NoneType} or b"NaN" in scores
-    if refused or (None not in scores and (x := [*map(float, scores)]) == sorted(x, reverse=True)):
-        return scores
-    return [repr(1 / rank).encode() for rank in range(1, len(scores) + 1)]
+    is_number = {*map(type, scores)} <= {bytes, NoneType}
+    if not is_number or b"NaN" in scores:
+        return scores  # a later check refuses them
+    if None not in scores:
+        values = [*map(float, scores)]
+        if values == sorted(values, reverse=True):
+            return scores
+    ranks = range(1, len(scores) + 1)
+    return [repr(1 / rank).encode() for rank in ranks]
 
 
 # dictionaries of queries
@@ -251,48 +292,62 @@ def dictionary(text: JsonText) -> FileRows:
     """The rows of ``{query: {document: number}}``, optionally nested by split, or by subset and
     split.
     """
-    file, of_run, found = (
-        text.file,
-        text.file.layout.of_run,
-        text.value if isinstance(text.value, dict) else {"": None},
-    )
-    meta = found.pop(META, None)
-    documents = [*queries(file, found)]
-    if len({len(names) for names, _ in documents}) > 1:
+    file = text.file
+    of_run = file.layout.of_run
+    members = text.value if isinstance(text.value, dict) else {"": None}
+    meta = members.pop(META, None)
+    documents = [*queries(file, members)]
+    n_levels = {len(names) for names, _ in documents}
+    if len(n_levels) > 1:
         raise InvalidData(
             f"{file.name} holds queries at several depths; write those of each to a file"
         )
-    levels = LEVELS[-len(documents[0][0]) :] if documents else LEVELS[-1:]
+    levels = LEVELS[-max(n_levels, default=1) :]
+    frame = _table_of_ranges(documents, levels)
+    rows = frame.drop_in_place("row")
+    in_text = text.rows().select(pl.all().gather(rows))
+    table = frame.with_columns(in_text)
+    model = meta.get("model_name") if isinstance(meta, dict) and of_run else None
+    run = {"run": pl.lit(model)} if isinstance(model, str) else {}
+    number = pl.col("number").alias("score" if of_run else "label")
+    of_query = levels[:-1]
+    return with_numbers(file, table.select("query_id", "doc_id", number, *of_query, **run))
+
+
+def _table_of_ranges(
+    documents: list[tuple[tuple[str, ...], range]], levels: tuple[str, ...]
+) -> pl.DataFrame:
+    """The names around each row, and its number `row`, null for a query without documents."""
     keys = [(*names, rows.start, rows.stop) for names, rows in documents]
     schema = {**dict.fromkeys(levels, pl.String), "start": pl.Int64, "stop": pl.Int64}
-    frame = pl.DataFrame(keys, schema=schema, orient="row").select(
-        *levels, row=pl.int_ranges("start", "stop")
-    )
-    frame = exploded(frame, "row")  # null for a query without documents
-    table = frame.with_columns(text.rows().select(pl.all().gather(frame.drop_in_place("row"))))
-    run = meta.get("model_name") if isinstance(meta, dict) and of_run else None
-    named = {"run": pl.lit(run)} if isinstance(run, str) else {}
-    number = pl.col("number").alias("score" if of_run else "label")
-    return with_numbers(file, table.select("query_id", "doc_id", number, *levels[:-1], **named))
+    ranges = pl.DataFrame(keys, schema=schema, orient="row")
+    numbered = ranges.select(*levels, row=pl.int_ranges("start", "stop"))
+    return exploded(numbered, "row")
 
 
 def queries(
-    file: SourceFile, found: Any, around: tuple[str, ...] = ()
+    file: SourceFile, members: Any, around: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], range]]:
     """The rows of each query, and its name after those of the objects around it."""
-    for name, docs in found.items():
+    for name, docs in members.items():
         names = (*around, name)
-        others = (
-            {doc: x for doc, x in docs.items() if not isinstance(x, bytes)}
-            if isinstance(docs, dict)
-            else docs
-        )
-        if isinstance(docs, range) or docs == {}:
-            yield names, docs if isinstance(docs, range) else range(0)
-        elif isinstance(docs, dict) and len(others) == len(docs) and len(names) < len(LEVELS):
+        if isinstance(docs, range):
+            yield names, docs
+        elif docs == {}:
+            yield names, range(0)
+        elif _holds_objects(docs) and len(names) < len(LEVELS):
             yield from queries(file, docs, names)
         else:
-            where = f"{' / '.join(names)} holds {shown(others)}"
+            if isinstance(docs, dict):
+                docs = {doc: x for doc, x in docs.items() if not isinstance(x, bytes)}
+            where = f"{' / '.join(names)} holds {shown(docs)}"
             raise InvalidData(
                 f"{file.name}: {where}, where a query holds a number for each document"
             )
+
+
+def _holds_objects(docs: Any) -> bool:
+    """Whether an object has no number among its members."""
+    if not isinstance(docs, dict):
+        return False
+    return not any(isinstance(x, bytes) for x in docs.values())

@@ -46,39 +46,40 @@ def spelled(name: str) -> str:
 
 def suffix_of(name: str) -> str:
     """The last ending of a file's name in lower case, ignoring that of a compression."""
-    suffixes = [
-        suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in COMPRESSED
-    ]
-    return suffixes[-1] if suffixes else ""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    of_content = [suffix for suffix in suffixes if suffix not in COMPRESSED]
+    return of_content[-1] if of_content else ""
 
 
 def beir_folder(path: object) -> bool:
     """Whether the path is a folder of BEIR, with judgments in its folder ``qrels``."""
-    return isinstance(path, (str, os.PathLike)) and os.path.isdir(
-        os.path.join(os.fsdecode(path), "qrels")
-    )
+    if not isinstance(path, (str, os.PathLike)):
+        return False
+    judgments = os.path.join(os.fsdecode(path), "qrels")
+    return os.path.isdir(judgments)
 
 
 def several(given: object) -> list[FileSource] | None:
     """The files of a list or of a pattern such as ``runs/*.run``; None for a single source."""
     if hasattr(given, "read"):
         return None
+    files: list[FileSource]
     if isinstance(given, (str, os.PathLike)):
         path = os.fsdecode(given)
         if os.path.exists(path) or "\n" in path or "://" in path or not glob.has_magic(path):
             return None
-        found: list[FileSource] = [*sorted(glob.glob(path, recursive=True))]
-    elif (
-        isinstance(given, Iterable)
-        and not isinstance(given, (Mapping, bytes))
-        and not hasattr(given, "columns")
-    ):
-        found = [*given]
-    else:
+        files = [*sorted(glob.glob(path, recursive=True))]
+    elif _is_table_or_bytes(given) or not isinstance(given, Iterable):
         return None
-    if not found:
+    else:
+        files = [*given]
+    if not files:
         raise InvalidOption(f"there is no file in {given!r}; name at least one that exists")
-    return found
+    return files
+
+
+def _is_table_or_bytes(given: object) -> bool:
+    return isinstance(given, (Mapping, bytes)) or hasattr(given, "columns")
 
 
 def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
@@ -87,22 +88,29 @@ def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
     """
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
-        if "\n" in path and not os.path.exists(path):
-            raise InvalidOption(
-                f"{path[:40]!r}... is text, not a path; write rf.{reader}(io.StringIO(text))"
-            )
-        if "://" not in path and not os.path.exists(path):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        _refuse_missing(path, reader)
         name = spelled(path)
-        return name, path if name == path else Path(
-            path
-        ).read_bytes()  # Polars opens only names in UTF-8
+        if name == path:
+            return name, path
+        return name, Path(path).read_bytes()  # Polars opens only names in UTF-8
     if not hasattr(source, "read"):
         raise InvalidOption(f"{shown(source)} is no file; {reader} reads a path, or an open file")
     data = source.read()
-    return spelled(str(getattr(source, "name", "the input"))), data.encode() if isinstance(
-        data, str
-    ) else bytes(data)
+    name = str(getattr(source, "name", "the input"))
+    content = data.encode() if isinstance(data, str) else bytes(data)
+    return spelled(name), content
+
+
+def _refuse_missing(path: str, reader: str) -> None:
+    """Refuse a path of no file, and a text in place of one."""
+    if os.path.exists(path):
+        return
+    if "\n" in path:
+        raise InvalidOption(
+            f"{path[:40]!r}... is text, not a path; write rf.{reader}(io.StringIO(text))"
+        )
+    if "://" not in path:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 # text
@@ -115,11 +123,10 @@ def can_be_read_again(content: Content) -> bool:
 
 def is_empty(content: Content) -> bool:
     """Whether a source has no bytes at all."""
-    return (
-        not content
-        if isinstance(content, bytes)
-        else Path(content).is_file() and not Path(content).stat().st_size
-    )
+    if isinstance(content, bytes):
+        return not content
+    path = Path(content)
+    return path.is_file() and not path.stat().st_size
 
 
 @contextmanager
@@ -140,9 +147,11 @@ def opened(content: Content) -> Iterator[IO[bytes]]:
 def start_of(content: Content) -> str:
     """The first 64 KiB of a file that can be read again, decompressed."""
     with suppress(*BROKEN), opened(content) as file:
-        if data := file.read(1 << 16):
+        data = file.read(1 << 16)
+        if data:
             return data.decode("utf-8-sig", errors="replace")
-    return "\n".join(pl.scan_lines(content, glob=False).head(20).collect().to_series())
+    lines = pl.scan_lines(content, glob=False).head(20).collect()
+    return "\n".join(lines.to_series())
 
 
 def text_of(content: Content) -> str:
@@ -150,11 +159,13 @@ def text_of(content: Content) -> str:
     if can_be_read_again(content):
         try:
             with opened(content) as file:
-                if data := file.read():  # empty if Python does not support the compression
-                    return data.decode("utf-8-sig")
+                data = file.read()
+            if data:  # empty if Python does not support the compression
+                return data.decode("utf-8-sig")
         except (*BROKEN, UnicodeDecodeError) as error:
             raise pl.exceptions.ComputeError(str(error)) from error
-    return "\n".join(pl.scan_lines(content, glob=False).collect().to_series())
+    lines = pl.scan_lines(content, glob=False).collect()
+    return "\n".join(lines.to_series())
 
 
 def refuse_endless_line(name: str, content: Content) -> None:
@@ -162,8 +173,10 @@ def refuse_endless_line(name: str, content: Content) -> None:
     if not can_be_read_again(content):
         return
     with suppress(*BROKEN), opened(content) as file:
+        if not isinstance(file, gzip.GzipFile):
+            return
         length = 0
-        while isinstance(file, gzip.GzipFile) and (block := file.read(BLOCK)):
+        while block := file.read(BLOCK):
             length = 0 if b"\n" in block else length + len(block)
             if length > LONGEST_LINE:
                 raise InvalidData(
@@ -185,17 +198,23 @@ def first_fault(content: Content, *, objects: bool) -> str | None:
     """
     with opened(content) as file:
         for number, line in enumerate(file, 1):
-            try:
-                text = line.decode()
-                if objects and text.strip() and not isinstance(json.loads(text), dict):
-                    raise ValueError
-            except (ValueError, RecursionError) as error:  # thousands of objects in objects
-                what = (
-                    "UTF-8; write the file in UTF-8"
-                    if isinstance(error, UnicodeDecodeError)
-                    else "JSON object"
-                )
-            else:
-                continue
-            return f", line {number}: {line.decode(errors='replace').strip()[:200]!r} is no {what}"
+            fault = _fault_of_line(line, objects=objects)
+            if fault is not None:
+                text = line.decode(errors="replace").strip()
+                return f", line {number}: {text[:200]!r} is no {fault}"
     return None
+
+
+def _fault_of_line(line: bytes, *, objects: bool) -> str | None:
+    """What a line is not; None if it can be read."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return "UTF-8; write the file in UTF-8"
+    if not objects or not text.strip():
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # thousands of objects in objects
+        return "JSON object"
+    return None if isinstance(value, dict) else "JSON object"

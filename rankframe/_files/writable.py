@@ -51,11 +51,12 @@ class Writer(NamedTuple):
     query: tuple[Unfit, ...]
     doc: tuple[Unfit, ...]
     write: Callable[[pl.DataFrame, IO[bytes]], object]
-    further: Mapping[str, str | None] = MappingProxyType(
-        {}
-    )  # other columns that it can hold, with their defaults
-    whole: bool = True  # whether labels must be whole numbers
-    keeps_empty: bool = False  # whether the format can hold a query without documents
+    # other columns that it can hold, with their defaults
+    further: Mapping[str, str | None] = MappingProxyType({})
+    # whether labels must be whole numbers
+    whole: bool = True
+    # whether the format can hold a query without documents
+    keeps_empty: bool = False
 
 
 def writable(
@@ -66,63 +67,81 @@ def writable(
     `names` are the frame's names of the roles, and `fixed` constant columns; None: as in the frame.
     """
     number = "score" if "score" in names else "label"
-    name, given = names[number], {x: value for x, value in fixed.items() if value is not None}
-    table = as_polars(frame, names, [x for x in writer.further if x not in given])
-    constant = {x: value for x, value in {**writer.further, **given}.items() if value is not None}
-    table = table.with_columns(
-        **{x: pl.lit(value) for x, value in constant.items() if x not in table.columns}
-    )
-    table = table.with_columns(cs.by_name("iteration", require_all=False).fill_null("0"))
-    dtype, values = table.schema[number], pl.col(number)
+    table = _with_constants(frame, names, writer, fixed)
+    table = _as_numbers(table, number, names[number])
+    is_row = pl.col(number).is_not_null() & pl.col("doc_id").is_not_null()
+    rows = table.filter(is_row)
+    if number == "score":
+        advice = "is no number; write null for a document that was not retrieved"
+        refuse(table, pl.col("score").is_nan(), "score", names["score"], advice)
+    else:
+        _refuse_labels(rows, names["label"], whole=writer.whole)
+        if writer.whole:
+            rows = rows.with_columns(pl.col("label").cast(pl.Int64))
+    further = [x for x in writer.further if x in table.columns]
+    for column in (*further, "query_id", "doc_id"):
+        unfit = writer.query if column == "query_id" else writer.doc
+        refuse_ids(rows, column, names.get(column, column), unfit)
+    refuse_repeated(rows, ["query_id", "doc_id", *further], ROW)
+    others = table.join(rows, on="query_id", how="anti", maintain_order="left")
+    others = others.drop_nulls("query_id")
+    others = others.unique("query_id", keep="first", maintain_order=True)
+    if writer.keeps_empty:
+        refuse_ids(others, "query_id", names["query_id"], writer.query)
+        no_doc = pl.lit(None, pl.String)
+        no_label = pl.lit(None, rows.schema["label"])
+        empty = others.with_columns(doc_id=no_doc, label=no_label).select(rows.columns)
+        return pl.concat([rows, empty]).sort(ROW)
+    if len(others):
+        done = "retrieved" if number == "score" else "judged"
+        queries = ", ".join(map(repr, others["query_id"].head(3)))
+        n = len(others)
+        warn(f"nothing was {done} for {n:,} queries, which the file cannot hold: {queries}")
+    return rows
+
+
+def _with_constants(
+    frame: WritableFrame, names: Mapping[str, str], writer: Writer, fixed: Mapping[str, str | None]
+) -> pl.DataFrame:
+    """The columns of the frame, those that are the same in all rows, and the defaults of others."""
+    given = {name: value for name, value in fixed.items() if value is not None}
+    further = [name for name in writer.further if name not in given]
+    table = as_polars(frame, names, further)
+    constants = {}
+    for name, value in {**writer.further, **given}.items():
+        if value is not None and name not in table.columns:
+            constants[name] = pl.lit(value)
+    table = table.with_columns(**constants)
+    iteration = cs.by_name("iteration", require_all=False)
+    return table.with_columns(iteration.fill_null("0"))
+
+
+def _as_numbers(table: pl.DataFrame, number: str, name: str) -> pl.DataFrame:
+    """The table with its numbers as whole ones or floats of Polars; `name` is the frame's name."""
+    dtype = table.schema[number]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise InvalidData(
             f"column {name!r} holds {dtype}, and a {number} is a number; make numbers of it"
         )
-    if not dtype.is_integer():
-        table = table.with_columns(values.cast(pl.Float64 if dtype.is_float() else pl.Int64))
-    kept = table.filter(values.is_not_null() & pl.col("doc_id").is_not_null())
-    if number == "score":
-        refuse(
-            table,
-            values.is_nan(),
-            "score",
-            name,
-            "is no number; write null for a document that was not retrieved",
+    if dtype.is_integer():
+        return table
+    kind = pl.Float64 if dtype.is_float() else pl.Int64
+    return table.with_columns(pl.col(number).cast(kind))
+
+
+def _refuse_labels(rows: pl.DataFrame, name: str, *, whole: bool) -> None:
+    """Refuse labels that are infinite, or that have a fraction if they must be whole."""
+    label = pl.col("label")
+    is_finite = label.cast(pl.Float64).is_finite()
+    finite = "is no finite number; write one, or null for a document that nobody judged"
+    refuse(rows, ~is_finite, "label", name, finite)
+    if whole:
+        cut = (
+            "is no whole number, and readers of this format would cut it off; scale the labels, "
+            "as by 10, and round them"
         )
-    else:
-        finite = "is no finite number; write one, or null for a document that nobody judged"
-        refuse(kept, ~values.cast(pl.Float64).is_finite(), "label", name, finite)
-        if writer.whole:
-            cut = (
-                "is no whole number, and readers of this format would cut it off; scale the "
-                "labels, as by 10, and round them"
-            )
-            refuse(kept, values.cast(pl.Int64, strict=False).ne_missing(values), "label", name, cut)
-            kept = kept.with_columns(values.cast(pl.Int64))
-    own = [x for x in writer.further if x in table.columns]
-    for column in (*own, "query_id", "doc_id"):
-        refuse_ids(
-            kept,
-            column,
-            names.get(column, column),
-            writer.query if column == "query_id" else writer.doc,
-        )
-    refuse_repeated(kept, ["query_id", "doc_id", *own], ROW)
-    rest = table.join(kept, on="query_id", how="anti", maintain_order="left").drop_nulls("query_id")
-    rest = rest.unique("query_id", keep="first", maintain_order=True)
-    if writer.keeps_empty:
-        refuse_ids(rest, "query_id", names["query_id"], writer.query)
-        empty = rest.with_columns(
-            doc_id=pl.lit(None, pl.String), label=pl.lit(None, kept.schema["label"])
-        )
-        return pl.concat([kept, empty.select(kept.columns)]).sort(ROW)
-    if len(rest):
-        done, queries = (
-            "retrieved" if number == "score" else "judged",
-            ", ".join(map(repr, rest["query_id"].head(3))),
-        )
-        warn(f"nothing was {done} for {len(rest):,} queries, which the file cannot hold: {queries}")
-    return kept
+        has_fraction = label.cast(pl.Int64, strict=False).ne_missing(label)
+        refuse(rows, has_fraction, "label", name, cut)
 
 
 def as_polars(
@@ -136,40 +155,37 @@ def as_polars(
     for name in names.values():
         if name not in schema:
             raise missing(schema, name)
-    roles = {
-        **names,
-        **{name: name for name in further if name in schema and name not in names.values()},
-    }
-    columns = table.select(**{role: pl.col(name) for role, name in roles.items()}).collect()
+    named = names.values()
+    others = {name: name for name in further if name in schema and name not in named}
+    roles = {**names, **others}
+    columns = {role: pl.col(name) for role, name in roles.items()}
+    rows = table.select(**columns).collect()
     ids = [role for role in roles if role not in ("score", "label")]
     for role in ids:
-        dtype = columns.schema[role]
+        dtype = rows.schema[role]
         if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
             raise InvalidData(
                 f"column {roles[role]!r} holds {dtype}; write ids as text or whole numbers"
             )
-    return columns.with_columns(pl.col(ids).cast(pl.String)).with_row_index(ROW)
+    as_text = pl.col(ids).cast(pl.String)
+    return rows.with_columns(as_text).with_row_index(ROW)
 
 
 def refuse_ids(table: pl.DataFrame, column: str, name: str, unfit: tuple[Unfit, ...]) -> None:
     """Refuse ids that a file cannot hold, and name the first such row."""
-    refuse(
-        table,
-        pl.col(column).is_null() | (pl.col(column) == ""),
-        column,
-        name,
-        "names nothing; write an id there",
-    )
+    value = pl.col(column)
+    is_empty = value.is_null() | (value == "")
+    refuse(table, is_empty, column, name, "names nothing; write an id there")
     for pattern, problem in unfit:
-        refuse(table, pl.col(column).str.contains(pattern), column, name, problem)
+        refuse(table, value.str.contains(pattern), column, name, problem)
 
 
 def refuse(table: pl.DataFrame, wrong: pl.Expr, column: str, name: str, problem: str) -> None:
     """Refuse a table with rows that are `wrong`, and name the first one."""
-    found = table.filter(wrong).select(ROW, column)
-    if not found.is_empty():
-        row, value = found.row(0)
-        others = first_of(found.height, "such row")
+    refused = table.filter(wrong).select(ROW, column)
+    if not refused.is_empty():
+        row, value = refused.row(0)
+        others = first_of(refused.height, "such row")
         raise InvalidData(f"column {name!r}, row {row}: {value!r} {problem}{others}")
 
 
@@ -177,15 +193,17 @@ def refuse_repeated(
     table: pl.DataFrame, key: Sequence[str], number: str, unit: str = "row", file: str = ""
 ) -> None:
     """Refuse two rows with the same values, and name their numbers."""
-    if table.select(key).hash_rows().n_unique() == table.height:  # faster than to look for them
+    n_distinct = table.select(key).hash_rows().n_unique()
+    if n_distinct == table.height:  # faster than to look for them
         return
-    again = table.filter(~pl.struct(key).is_first_distinct())
-    for values in again.head(1).iter_rows(named=True):
-        first = table.filter(pl.col(name).eq_missing(pl.lit(values[name])) for name in key)[number][
-            0
-        ]
+    is_first = pl.struct(key).is_first_distinct()
+    repeated = table.filter(~is_first)
+    for values in repeated.head(1).iter_rows(named=True):
+        same_key = [pl.col(name).eq_missing(pl.lit(values[name])) for name in key]
+        first = table.filter(same_key)[number][0]
         same = " and ".join(f"{name} {values[name]!r}" for name in key)
-        row, more = f"{file}{unit} {values[number]}", first_of(again.height, f"such {unit}")
+        row = f"{file}{unit} {values[number]}"
+        more = first_of(repeated.height, f"such {unit}")
         raise InvalidData(f"{row}: {same} also appear on {unit} {first}; keep one of them{more}")
 
 
@@ -203,13 +221,13 @@ def _lines(table: pl.DataFrame, file: IO[bytes]) -> None:
 
 
 def _run(table: pl.DataFrame, file: IO[bytes]) -> None:
-    first, rank = (
-        pl.col(ROW).min().over("query_id"),
-        pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"),
-    )
-    table = table.sort(first, "score", "doc_id", descending=[False, True, True])
+    first = pl.col(ROW).min().over("query_id")
+    rank = pl.int_range(1, pl.len() + 1).over("query_id")
     score = pl.col("score").cast(pl.String)
-    _lines(table.select("query_id", pl.lit("Q0").alias("q0"), "doc_id", rank, score, "run"), file)
+    q0 = pl.lit("Q0").alias("q0")
+    table = table.sort(first, "score", "doc_id", descending=[False, True, True])
+    lines = table.select("query_id", q0, "doc_id", rank.alias("rank"), score, "run")
+    _lines(lines, file)
 
 
 def _qrels(table: pl.DataFrame, file: IO[bytes]) -> None:
@@ -230,12 +248,14 @@ def _quepid(table: pl.DataFrame, file: IO[bytes]) -> None:
 
 def _rank_eval(table: pl.DataFrame, file: IO[bytes]) -> None:
     mark = '{"requests": ['
-    for (query,), part in table.partition_by("query_id", maintain_order=True, as_dict=True).items():
-        rows = part.drop_nulls("doc_id").select("index", "doc_id", "label").iter_rows()
-        ratings = [{"_index": index, "_id": doc, "rating": label} for index, doc, label in rows]
-        file.write(
-            f"{mark}\n{json.dumps({'id': query, 'ratings': ratings}, ensure_ascii=False)}".encode()
-        )
+    parts = table.partition_by("query_id", maintain_order=True, as_dict=True)
+    for (query,), part in parts.items():
+        rows = part.drop_nulls("doc_id").select("index", "doc_id", "label")
+        ratings = []
+        for index, doc, label in rows.iter_rows():
+            ratings.append({"_index": index, "_id": doc, "rating": label})
+        request = json.dumps({"id": query, "ratings": ratings}, ensure_ascii=False)
+        file.write(f"{mark}\n{request}".encode())
         mark = ","
     file.write(b"\n]}\n" if mark == "," else b'{"requests": []}\n')
 

@@ -67,19 +67,19 @@ def write_run(
     Examples
     --------
     >>> import pathlib, tempfile, polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [0.1, 0.5, 0.5]})
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b", "c"], "score": [0.1, 0.5, 0.5]})
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.run"
     >>> rf.write_run(df, path, run="mine")
     >>> path.read_text().splitlines()
     ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
     """
-    file, names = opened(path), {"query_id": query, "doc_id": doc, "score": score}
+    file = opened(path)
+    names = {"query_id": query, "doc_id": doc, "score": score}
     lines = writable(frame, names, RUN, {"run": run})
-    if (tags := lines["run"].unique(maintain_order=True)).len() > 1:
-        raise InvalidOption(
-            f"the column 'run' has the runs {', '.join(map(repr, tags.head(3)))}, and a file "
-            "holds one"
-        )
+    tags = lines["run"].unique(maintain_order=True)
+    if tags.len() > 1:
+        shown = ", ".join(map(repr, tags.head(3)))
+        raise InvalidOption(f"the column 'run' has the runs {shown}, and a file holds one")
     with file as target:
         RUN.write(lines, target)
 
@@ -141,7 +141,7 @@ def write_qrels(
     Examples
     --------
     >>> import pathlib, tempfile, polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": ["star wars", "star wars"], "doc_id": ["11", "1895"], "label": [3, 0]})
+    >>> df = pl.DataFrame({"query_id": "star wars", "doc_id": ["11", "1895"], "label": [3, 0]})
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "ratings.csv"
     >>> rf.write_qrels(df, path, format="quepid")
     >>> path.read_text().splitlines()
@@ -152,7 +152,8 @@ def write_qrels(
         raise InvalidOption(
             option(index=index), " is for ratings of _rank_eval; say ", option(format="rank_eval")
         )
-    file, names = opened(path), {"query_id": query, "doc_id": doc, "label": label}
+    file = opened(path)
+    names = {"query_id": query, "doc_id": doc, "label": label}
     judged = writable(frame, names, writer, {"index": index})
     if "index" in writer.further and "index" not in judged.columns:
         raise InvalidOption(
@@ -164,20 +165,23 @@ def write_qrels(
 
 def opened(path: str | os.PathLike[str] | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     """The file to write, an open one as it is."""
-    return (
-        nullcontext(cast("IO[bytes]", path)) if hasattr(path, "write") else replaced(as_path(path))
-    )
+    if hasattr(path, "write"):
+        return nullcontext(cast("IO[bytes]", path))
+    return replaced(as_path(path))
 
 
 def as_path(path: object) -> Path:
     """The path, after a check that its compression can be written."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidOption(f"{path!r} is no path; write one, as 'mine.run'")
-    found, name = Path(os.fsdecode(path)), spelled(os.fsdecode(path))
+    decoded = os.fsdecode(path)
+    name = spelled(decoded)
     if "\0" in name:
         raise InvalidOption(f"{name!r} names no file: it holds a null byte")
-    if (suffix := found.suffix.lower()) in COMPRESSED and suffix != ".gz":
+    file = Path(decoded)
+    suffix = file.suffix.lower()
+    if suffix in COMPRESSED and suffix != ".gz":
         raise InvalidOption(
             f"{name!r}: {suffix} is not written; write .gz, or compress the file afterwards"
         )
-    return found
+    return file

@@ -99,6 +99,9 @@ def sequential(
     within = limits(values.values, [call])
     span = (within.greatest - within.least).repeat(len(pairs))
     low, high, _ = confidence_sequence(d, (-span, span), plan.ci, plan.method, looks)
+    shape = len(looks), len(pairs)  # also of no looks
+    low = low.reshape(shape)
+    high = high.reshape(shape)
     names = [values.runs[b] for _, b in pairs]
     rows = _rows_of_looks(d, looks, names, low, high, plan.ci)
     *bands, line = banded(rows)

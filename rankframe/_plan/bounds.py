@@ -58,7 +58,9 @@ def gains_of(call: Call, policies: Policies, labels: tuple[int, int]) -> list[fl
     """The gain of each label from the least to the greatest; None for a label missing from the
     mapping.
     """
-    return [_worth(call, policies, float(label)) for label in range(labels[0], labels[1] + 1)]
+    least, greatest = labels
+    every = range(least, greatest + 1)
+    return [_worth(call, policies, float(label)) for label in every]
 
 
 def _option(call: Call, name: str) -> Any:
@@ -66,7 +68,8 @@ def _option(call: Call, name: str) -> Any:
     option.
     """
     parameter = call.metric.parameters.get(name)
-    return call.arguments.get(name, None if parameter is None else parameter.default)
+    default = None if parameter is None else parameter.default
+    return call.arguments.get(name, default)
 
 
 def _worth(call: Call, policies: Policies, label: float) -> float | None:
@@ -86,63 +89,73 @@ def extreme_labels(
 ) -> Iterator[pl.DataFrame]:
     """The rows with the labels that make the call least, then with those that make it greatest."""
     least, greatest = labels
-    # whether the label changes any gain
-    counts = pl.col("rank").is_not_null() if _option(call, "ideal") == "retrieved" else pl.lit(True)
+    counts = _changes_gain(call)
+    is_open = pl.col("open")
+    is_relevant = pl.col("label") >= threshold_of(call, policies)
+    judged_relevant = (~is_open & is_relevant).fill_null(False)
     # where `no_relevant` would set the value, at least one document stays relevant
-    threshold = threshold_of(call, policies)
-    free = policies.no_relevant == "zero" or not least < just_relevant <= greatest
-    relevant = (pl.col("open") & ~counts) | (
-        ~pl.col("open") & (pl.col("label") >= threshold)
-    ).fill_null(False)
-    judged = rows.filter(~pl.col("open"))["label"].unique().drop_nulls()
-    worths = {label: _worth(call, policies, label) for label in judged if label >= 0}
-    worth = pl.col("label").replace_strict(
-        list(worths), list(worths.values()), default=None, return_dtype=pl.Float64
-    )
-    opened = pl.col("open")
-    columns = {
-        "worth": pl.when(counts & ~opened).then(worth),
-        "open": opened & counts,
-        "unseen": opened & ~counts,
-    }
-    rows = rows.with_row_index("row").with_columns(**columns)
-    start = (
-        rows.select(pl.when("unseen").then(float(greatest)).otherwise("label"))
-        .to_series()
-        .to_numpy()
-    )
-    found = [start.copy(), start.copy()]
-    levels = greatest - least
+    is_free = policies.no_relevant == "zero" or not least < just_relevant <= greatest
+    has_relevant = pl.lit(is_free) | ((is_open & ~counts) | judged_relevant).any()
+    rows = _with_worths(rows, call, policies)
+    first_labels = pl.when("unseen").then(float(greatest)).otherwise("label")
+    for_least = rows.select(first_labels).to_series().to_numpy().copy()
+    for_greatest = for_least.copy()
     gains = np.array(gains_of(call, policies, labels), dtype=float)
-    for part in _parts(rows, levels, pl.lit(free) | relevant.any()):
+    for part in _parts(rows, greatest - least, has_relevant):
         of_part = rows.join(part, on="query")
-        q, nth, row = (of_part.filter("open")[name].to_numpy() for name in ("q", "nth", "row"))
+        of_open = of_part.filter("open")
+        q = of_open["q"].to_numpy()
+        nth = of_open["nth"].to_numpy()
+        row = of_open["row"].to_numpy()
         sums = _Sums(of_part, part, call, gains)
         lowest = ~part["has_relevant"].to_numpy()
-        u = sums.n_open
-        found[0][row] = np.where(nth > (u - sums.worst_number(lowest))[q], greatest, least)
+        n_others = sums.n_open - sums.worst_number(lowest)
+        for_least[row] = np.where(nth > n_others[q], greatest, least)
         numbers = sums.best_numbers(lowest, just_relevant - least)
-        found[1][row] = least + (numbers[q] >= nth[:, None]).sum(axis=1)
-    for label in found:
+        is_above = numbers[q] >= nth[:, None]
+        for_greatest[row] = least + is_above.sum(axis=1)
+    for label in (for_least, for_greatest):
         yield rows.with_columns(label=pl.Series(label, nan_to_null=True))
+
+
+def _changes_gain(call: Call) -> pl.Expr:
+    """Whether a document's label changes any gain that the call adds up."""
+    if _option(call, "ideal") == "retrieved":
+        return pl.col("rank").is_not_null()
+    return pl.lit(True)
+
+
+def _with_worths(rows: pl.DataFrame, call: Call, policies: Policies) -> pl.DataFrame:
+    """The rows with their number, the gain of judged documents, and which open ones count."""
+    counts = _changes_gain(call)
+    is_open = pl.col("open")
+    judged = rows.filter(~is_open)["label"].unique().drop_nulls()
+    labels = [label for label in judged if label >= 0]
+    worths = [_worth(call, policies, label) for label in labels]
+    worth = pl.col("label").replace_strict(labels, worths, default=None, return_dtype=pl.Float64)
+    columns = {
+        "worth": pl.when(counts & ~is_open).then(worth),
+        "open": is_open & counts,
+        "unseen": is_open & ~counts,
+    }
+    return rows.with_row_index("row").with_columns(**columns)
 
 
 def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.DataFrame]:
     """The queries with open documents, in batches of similar size so that arrays need little
     padding.
     """
-    u, size = pl.col("n_open"), pl.col("size")
-    queries = rows.group_by("query", maintain_order=True).agg(
-        pl.col("open").sum().cast(pl.Int64).alias("n_open"),
-        pl.len().alias("size"),
-        has_relevant.alias("has_relevant"),
-    )
-    queries = queries.filter(u > 0).with_columns((u + 1).log(2).floor().alias("class"))
-    cells = (2 * (u + 1) * (levels + 2) + size).cum_sum().over("class")
-    parts = queries.with_columns(part=cells // CELLS_OF_ARRAY).partition_by("class", "part")
-    return [
-        part.select("query", "has_relevant", pl.int_range(pl.len()).alias("q")) for part in parts
-    ]
+    u = pl.col("n_open")
+    n_open = pl.col("open").sum().cast(pl.Int64).alias("n_open")
+    figures = (n_open, pl.len().alias("size"), has_relevant.alias("has_relevant"))
+    queries = rows.group_by("query", maintain_order=True).agg(figures)
+    size_class = (u + 1).log(2).floor().alias("class")
+    queries = queries.filter(u > 0).with_columns(size_class)
+    cells = 2 * (u + 1) * (levels + 2) + pl.col("size")
+    part_of_class = cells.cum_sum().over("class") // CELLS_OF_ARRAY
+    parts = queries.with_columns(part=part_of_class).partition_by("class", "part")
+    number = pl.int_range(pl.len()).alias("q")
+    return [part.select("query", "has_relevant", number) for part in parts]
 
 
 class _Sums:
@@ -151,59 +164,70 @@ class _Sums:
     """
 
     def __init__(self, rows: pl.DataFrame, queries: pl.DataFrame, call: Call, gains: Cells) -> None:
-        q, is_open, nth = (rows[name].to_numpy() for name in ("q", "open", "nth"))
-        rank, worth = rows["rank"].fill_null(0).to_numpy(), rows["worth"].to_numpy()
         n = len(queries)
+        q = rows["q"].to_numpy()
+        nth = rows["nth"].to_numpy()
+        rank = rows["rank"].fill_null(0).to_numpy()
+        worth = rows["worth"].to_numpy()
         longest = int(np.bincount(q, minlength=n).max())
-        ranks = pl.Series(np.arange(1.0, longest + 1))
-        discount = (
-            1
-            / pl.select(divisor_at(pl.lit(ranks), _option(call, "discount") or "log2"))
-            .to_series()
-            .to_numpy()
-        )
-        discount[_option(call, "k") or longest :] = 0
-        discount = np.concatenate([[0.0], discount])  # rank 0: not retrieved
-        discounts = discount.cumsum()
+        discount = _discount(call, longest)
 
+        is_open = rows["open"].to_numpy()
         self.n_open = np.bincount(q[is_open], minlength=n)
         self.numbers = np.arange(self.n_open.max() + 1)
-        self.found = np.zeros((n, len(self.numbers)))
-        self.found[q[is_open], nth[is_open]] = discount[rank[is_open]]
-        self.found = self.found.cumsum(axis=1)  # the discounts of the first m open documents
+        of_nth = np.zeros((n, len(self.numbers)))
+        of_nth[q[is_open], nth[is_open]] = discount[rank[is_open]]
+        # the discounts of the first m open documents
+        self.of_first = of_nth.cumsum(axis=1)
         self.widths = np.diff(gains)
 
-        judged = ~np.isnan(worth)
-        q, rank, worth = q[judged], rank[judged], worth[judged]
-        self.dcg = (
-            np.bincount(q, discount[rank] * worth, minlength=n) + gains[0] * self.found[:, -1]
-        )
+        is_judged = ~np.isnan(worth)
+        q = q[is_judged]
+        rank = rank[is_judged]
+        worth = worth[is_judged]
+        of_judged = np.bincount(q, discount[rank] * worth, minlength=n)
+        self.dcg = of_judged + gains[0] * self.of_first[:, -1]
+        self._sum_ideal(q, worth, gains, discount.cumsum())
+
+    def _sum_ideal(self, q: Cells, worth: Cells, gains: Cells, discounts: Cells) -> None:
+        """Add up the ideal DCG level by level, from the judged documents' queries and gains.
+
+        `discounts` has the sum of the discounts down to each rank.
+        """
+        n = len(self.n_open)
+        longest = len(discounts) - 1
         self.best = np.zeros(n)
         self.bests = np.zeros((n, len(self.widths), len(self.numbers)))
         steps = np.unique(np.concatenate([[0.0], worth, gains]))
-        at = np.bincount(q * len(steps) + np.searchsorted(steps, worth), minlength=n * len(steps))
-        above = at.reshape(n, -1)[:, ::-1].cumsum(axis=1)[
-            :, ::-1
-        ]  # judged documents with this gain or more
+        cell = q * len(steps) + np.searchsorted(steps, worth)
+        at = np.bincount(cell, minlength=n * len(steps)).reshape(n, -1)
+        # judged documents with this gain or more
+        above = at[:, ::-1].cumsum(axis=1)[:, ::-1]
         for step in range(1, len(steps)):
-            width, level = steps[step] - steps[step - 1], int(np.searchsorted(gains, steps[step]))
+            width = steps[step] - steps[step - 1]
+            level = int(np.searchsorted(gains, steps[step]))
+            n_above = above[:, step]
             if 0 < level < len(gains):
-                down_to = np.minimum(above[:, step, None] + self.numbers, longest)
+                down_to = np.minimum(n_above[:, None] + self.numbers, longest)
                 self.bests[:, level - 1] += width * discounts[down_to]
-            else:  # below all gains of open documents, or above them
-                self.best += width * discounts[above[:, step] + (self.n_open if level == 0 else 0)]
+            elif level == 0:  # below all gains of open documents
+                self.best += width * discounts[n_above + self.n_open]
+            else:  # above them
+                self.best += width * discounts[n_above]
 
     def worst_number(self, lowest: Cells) -> Cells:
         """For the least value, the number of open documents, counted from the last, that get the
         greatest label.
         """
-        others = np.maximum(self.n_open[:, None] - self.numbers, 0)
-        last = self.found[:, -1:] - np.take_along_axis(self.found, others, axis=1)
-        value = _ratio(
-            self.dcg[:, None] + self.widths.sum() * last,
-            self.best[:, None] + self.bests.sum(axis=1),
-        )
-        value[(self.numbers > self.n_open[:, None]) | (self.numbers < lowest[:, None])] = np.inf
+        n_open = self.n_open[:, None]
+        others = np.maximum(n_open - self.numbers, 0)
+        of_others = np.take_along_axis(self.of_first, others, axis=1)
+        of_last = self.of_first[:, -1:] - of_others
+        dcg = self.dcg[:, None] + self.widths.sum() * of_last
+        ideal = self.best[:, None] + self.bests.sum(axis=1)
+        value = _ratio(dcg, ideal)
+        is_impossible = (self.numbers > n_open) | (self.numbers < lowest[:, None])
+        value[is_impossible] = np.inf
         worst: Cells = value.argmin(axis=1)
         return worst
 
@@ -211,39 +235,47 @@ class _Sums:
         """For the greatest value, the number of open documents, counted from the first, above each
         level.
         """
-        founds = self.widths[:, None] * self.found[:, None, :]
+        dcgs = self.widths[:, None] * self.of_first[:, None, :]
         numbers = np.repeat(self.n_open[:, None], len(self.widths), axis=1)
-        value = self._value(founds, numbers)
+        value = self._value(dcgs, numbers)
+        is_possible = self.numbers <= self.n_open[:, None, None]
+        same_gain = np.flatnonzero(self.widths == 0)  # labels with the gain of the one below
         while True:
-            worth = founds - value[:, None, None] * self.bests
-            worth = np.where(self.numbers <= self.n_open[:, None, None], worth, -np.inf)
+            worth = dcgs - value[:, None, None] * self.bests
+            worth = np.where(is_possible, worth, -np.inf)
             worth[lowest, :relevant_levels, 0] = -np.inf
-            found = worth.argmax(axis=2)
-            for level in np.flatnonzero(
-                self.widths == 0
-            ):  # a label with the same gain as the one below
-                found[:, level] = found[:, level - 1] if level else self.n_open
-            found = np.minimum.accumulate(found, axis=1)
-            found_value = self._value(founds, found)
-            better = found_value > value
-            if not better.any():
+            others = worth.argmax(axis=2)
+            for level in same_gain:
+                others[:, level] = others[:, level - 1] if level else self.n_open
+            others = np.minimum.accumulate(others, axis=1)
+            value_of_others = self._value(dcgs, others)
+            is_better = value_of_others > value
+            if not is_better.any():
                 return numbers
-            numbers, value = (
-                np.where(better[:, None], found, numbers),
-                np.where(better, found_value, value),
-            )
+            numbers = np.where(is_better[:, None], others, numbers)
+            value = np.where(is_better, value_of_others, value)
 
-    def _value(self, founds: Cells, numbers: Cells) -> Cells:
+    def _value(self, dcgs: Cells, numbers: Cells) -> Cells:
         at = numbers[:, :, None]
-        dcg, best = (
-            np.take_along_axis(x, at, axis=2).sum(axis=(1, 2)) for x in (founds, self.bests)
-        )
-        return _ratio(self.dcg + dcg, self.best + best)
+        dcg = np.take_along_axis(dcgs, at, axis=2).sum(axis=(1, 2))
+        ideal = np.take_along_axis(self.bests, at, axis=2).sum(axis=(1, 2))
+        return _ratio(self.dcg + dcg, self.best + ideal)
 
 
 def _ratio(a: Cells, b: Cells) -> Cells:
-    value: Cells = np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+    zeros = np.zeros(np.broadcast_shapes(a.shape, b.shape))
+    value: Cells = np.divide(a, b, out=zeros, where=b > 0)
     return value
+
+
+def _discount(call: Call, longest: int) -> Cells:
+    """The discount at each rank down to the longest ranking; 0 at rank 0, of no retrieval."""
+    ranks = pl.Series(np.arange(1.0, longest + 1))
+    divisor = divisor_at(pl.lit(ranks), _option(call, "discount") or "log2")
+    discount = 1 / pl.select(divisor).to_series().to_numpy()
+    depth = _option(call, "k") or longest
+    discount[depth:] = 0
+    return np.concatenate([[0.0], discount])
 
 
 MeasureRows: TypeAlias = Callable[..., pl.DataFrame]
@@ -267,72 +299,96 @@ def bounds(
 ) -> pl.DataFrame:
     """One row per query: the query columns, and the least and the greatest value of each call."""
     table = Columns.of(setup, frame.collect_schema())
-    least, greatest = labels = _range(frame, table, largest_label)
+    labels = _range(frame, table, largest_label)
     for call in calls:
         _refuse(call, setup, labels)
     settled = setup.changed(unjudged="nonrelevant")
     if setup.roles.score == setup.roles.label:  # the labels will change
         settled = settled.changed(score=fresh("#score", table.schema))
-        frame = frame.with_columns(pl.col(setup.roles.score).alias(settled.roles.score))
+        score = pl.col(setup.roles.score).alias(settled.roles.score)
+        frame = frame.with_columns(score)
 
     def all_at(label: int, of: Sequence[Call]) -> pl.DataFrame:
         """The values if all unjudged documents get one label; errors in the data name the caller's
         columns.
         """
         judged = pl.when(_unjudged(table)).then(float(label)).otherwise(table.label)
-        return measure(frame.with_columns(judged.alias(setup.roles.label)), settled, *of)
+        relabelled = frame.with_columns(judged.alias(setup.roles.label))
+        return measure(relabelled, settled, *of)
 
+    ways = _calls_by_way(calls, setup, labels)
+    measured = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
+    query = setup.roles.query
+    queries = measured[0].select(*query, cs.by_name(ROW, require_all=False))
+    values = [x.drop(*query, ROW, strict=False).with_row_index("query") for x in measured]
+    last = {label: of for (which, label), of in ways.items() if which == "last"}
+    if last or any(_follows(call) in ("threshold", "gain") for call in calls):
+        # the rows of `_ranked` have the greatest score first, and no further columns
+        policies = replace(settled.policies, ties="doc_asc", ascending=False)
+        in_order = Setup(Roles(("query",), "place"), policies)
+        values += _in_order(_ranked(frame, table), calls, last, in_order, labels, measure)
+    both = _extremes(values, calls, ["query"]).sort("query").drop("query")
+    return queries.hstack(both)
+
+
+def _calls_by_way(
+    calls: Sequence[Call], setup: Setup, labels: tuple[int, int]
+) -> dict[Way, list[Call]]:
+    """The calls to measure under each way that is the same for all queries."""
+    least, greatest = labels
     ways: dict[Way, list[Call]] = {("all", least): list(calls)}
     for call in calls:
         for way in _ways(call, setup, least, greatest):
             ways.setdefault(way, []).append(call)
-    found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
-    last = {label: of for (which, label), of in ways.items() if which == "last"}
-    # the rows of `_ranked` have the greatest score first, and no further columns
-    in_order = Setup(
-        Roles(("query",), "place"), replace(settled.policies, ties="doc_asc", ascending=False)
-    )
-    queries = found[0].select(*setup.roles.query, cs.by_name(ROW, require_all=False))
-    found = [
-        values.drop(*setup.roles.query, ROW, strict=False).with_row_index("query")
-        for values in found
-    ]
-    by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))
-    if last or by_number or extreme:
-        ranked = _ranked(frame, table)
-        found += [
-            measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()
-        ]
-        found += _by_number(ranked, by_number, in_order, labels, measure)
-        for call in extreme:
-            judged = extreme_labels(
-                ranked, call, setup.policies, labels, _just_relevant(call, setup, least)
-            )
-            found += [measure(rows, in_order, call) for rows in judged]
-    both = _extremes(found, calls, ["query"]).sort("query").drop("query")
-    return queries.hstack(both)
+    return ways
+
+
+def _in_order(
+    ranked: pl.DataFrame,
+    calls: Sequence[Call],
+    last: Mapping[int, Sequence[Call]],
+    setup: Setup,
+    labels: tuple[int, int],
+    measure: MeasureRows,
+) -> Iterator[pl.DataFrame]:
+    """The values under the ways that judge by the place of a document; `last` has the calls to
+    measure with a label for the last one.
+    """
+    least, _ = labels
+    for label, of in last.items():
+        yield measure(_last_at(ranked, label, least), setup, *of)
+    by_number = [call for call in calls if _follows(call) == "threshold"]
+    yield from _by_number(ranked, by_number, setup, labels, measure)
+    for call in calls:
+        if _follows(call) == "gain":
+            just = _just_relevant(call, setup, least)
+            for rows in extreme_labels(ranked, call, setup.policies, labels, just):
+                yield measure(rows, setup, call)
 
 
 def _extremes(
-    found: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]
+    tables: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]
 ) -> pl.DataFrame:
     """The least and the greatest value of each call and query, over the values that are not
     null.
     """
-    values = [x for call in calls for x in _least_and_greatest(call)]
-    return pl.concat(found, how="diagonal").group_by(key).agg(values)
+    both = [end for call in calls for end in _least_and_greatest(call)]
+    return pl.concat(tables, how="diagonal").group_by(key).agg(both)
 
 
 def _least_and_greatest(call: Call) -> tuple[pl.Expr, pl.Expr]:
     least, greatest = bounds_of(call)
-    return pl.col(call.text).min().alias(least), pl.col(call.text).max().alias(greatest)
+    value = pl.col(call.text)
+    return value.min().alias(least), value.max().alias(greatest)
 
 
 def _unjudged(table: Columns) -> pl.Expr:
     """Whether the document is unjudged; a label that is NaN or infinite stays in the table, an
     error.
     """
-    return table.label.is_null() | (table.label.is_finite() & (table.label < 0))
+    label = table.label
+    is_negative = label.is_finite() & (label < 0)
+    return label.is_null() | is_negative
 
 
 def _range(frame: pl.DataFrame, table: Columns, largest: float | None) -> tuple[int, int]:
@@ -340,48 +396,57 @@ def _range(frame: pl.DataFrame, table: Columns, largest: float | None) -> tuple[
     if table.setup.policies.unjudged_labels is not None:
         return table.setup.policies.unjudged_labels
     if largest is None:
-        largest = frame.select(table.label.filter(is_finite(table.label)).max()).item()
-    return 0, max(math.floor(largest or 0), math.ceil(table.setup.policies.relevant), 0)
+        label = table.label
+        largest = frame.select(label.filter(is_finite(label)).max()).item()
+    just_relevant = math.ceil(table.setup.policies.relevant)
+    return 0, max(math.floor(largest or 0), just_relevant, 0)
 
 
 def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
     """Refuse a call whose bounds are not known."""
-    judging, options = call.judging, call.arguments
-    reason: Text = ""
-    if judging is None:
-        reason = "its value follows the judgments in no way that is known"
-        if "max_label" in call.metric.parameters and not isinstance(
-            options.get("max_label"), (int, float)
-        ):
-            top = "the top of its label scale would depend on the judgments"
-            reason = f"{top}; where max_label is a number, err has bounds"
-    elif call.expressions:
-        reason = "its gain is an expression of the table's columns, whatever the label"
-    elif callable(options.get("discount")):
-        reason = "nothing is known of a discount of your own; name one, as discount='log2'"
-    elif isinstance(options.get("gain"), Mapping):
-        gains = gains_of(call, setup.policies, labels)
-        known = [gain for gain in gains if gain is not None]
-        if len(known) < len(gains):
-            missing = labels[0] + gains.index(None)
-            reason = (
-                f"an unjudged document may turn out to have label {missing}, which its gain "
-                "leaves out"
-            )
-        elif any(a > b for a, b in itertools.pairwise(known)):
-            reason = f"its gain does not rise with the label, from {labels[0]} to {labels[1]}"
-    if judging == "gain" and labels[1] - labels[0] > LARGEST_RANGE:
+    least, greatest = labels
+    reason: Text = _why_unknown(call, setup, labels)
+    if call.judging == "gain" and greatest - least > LARGEST_RANGE:
         reason = (
-            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: ",
+            f"from {least} to {greatest} there are too many labels; say fewer: ",
             on(unjudged_labels=(0, 4)),
         )
     if reason:
         raise InvalidOption(f"no bounds are known for {call.text!r}: ", reason)
 
 
+def _why_unknown(call: Call, setup: Setup, labels: tuple[int, int]) -> str:
+    """Why the bounds of a call are not known; an empty text if they are."""
+    options = call.arguments
+    if call.judging is None:
+        has_scale = "max_label" in call.metric.parameters
+        if has_scale and not isinstance(options.get("max_label"), (int, float)):
+            top = "the top of its label scale would depend on the judgments"
+            return f"{top}; where max_label is a number, err has bounds"
+        return "its value follows the judgments in no way that is known"
+    if call.expressions:
+        return "its gain is an expression of the table's columns, whatever the label"
+    if callable(options.get("discount")):
+        return "nothing is known of a discount of your own; name one, as discount='log2'"
+    if not isinstance(options.get("gain"), Mapping):
+        return ""
+    least, greatest = labels
+    gains = gains_of(call, setup.policies, labels)
+    known = [gain for gain in gains if gain is not None]
+    if len(known) < len(gains):
+        missing = least + gains.index(None)
+        return (
+            f"an unjudged document may turn out to have label {missing}, which its gain leaves out"
+        )
+    if any(a > b for a, b in itertools.pairwise(known)):
+        return f"its gain does not rise with the label, from {least} to {greatest}"
+    return ""
+
+
 def _just_relevant(call: Call, setup: Setup, least: int) -> int:
     """The least label that makes an unjudged document relevant."""
-    return max(least, math.ceil(threshold_of(call, setup.policies)))
+    threshold = threshold_of(call, setup.policies)
+    return max(least, math.ceil(threshold))
 
 
 def _follows(call: Call) -> str | None:
@@ -400,9 +465,9 @@ def _ways(call: Call, setup: Setup, least: int, greatest: int) -> list[Way]:
     if _follows(call) == "monotone":
         ways.append(("all", greatest))
     elif _follows(call) == "largest gain":
-        ways += [
-            (which, label) for label in range(least + 1, greatest + 1) for which in ("all", "last")
-        ]
+        for label in range(least + 1, greatest + 1):
+            ways.append(("all", label))
+            ways.append(("last", label))
     just = _just_relevant(call, setup, least)
     if setup.policies.no_relevant != "zero" and just <= greatest:
         ways.append(("last", just))
@@ -413,27 +478,34 @@ def _ranked(frame: pl.DataFrame, table: Columns) -> pl.DataFrame:
     """The rows in rank order, with their place and rank, and their number among the open documents,
     which judging may change.
     """
-    rows = in_rank_order(frame, table).rows()
-    columns = frame.select(label=table.label, open=_unjudged(table))[rows["#row"]]
-    rows = rows.select(query="#query", place="#position", score="#score").hstack(columns)
-    ranked, depth = pl.col("score").is_not_null(), table.setup.policies.depth
-    if depth is not None:
-        ranked &= pl.col("place") <= depth
-    rows = rows.with_columns(rank=pl.when(ranked).then("place"))
-    if table.setup.policies.unretrieved == "drop":
-        rows = rows.with_columns(label=pl.when(ranked).then("label"), open=pl.col("open") & ranked)
+    ranking = in_rank_order(frame, table).rows()
+    judgments = frame.select(label=table.label, open=_unjudged(table))
+    places = ranking.select(query="#query", place="#position", score="#score")
+    rows = places.hstack(judgments[ranking["#row"]])
+    policies = table.setup.policies
+    is_ranked = pl.col("score").is_not_null()
+    if policies.depth is not None:
+        is_ranked &= pl.col("place") <= policies.depth
+    rows = rows.with_columns(rank=pl.when(is_ranked).then("place"))
+    if policies.unretrieved == "drop":
+        label = pl.when(is_ranked).then("label")
+        rows = rows.with_columns(label=label, open=pl.col("open") & is_ranked)
     count = pl.col("open").cast(pl.Int64)
-    return rows.with_columns(nth=count.cum_sum().over("query"), n_open=count.sum().over("query"))
+    nth = count.cum_sum().over("query")
+    n_open = count.sum().over("query")
+    return rows.with_columns(nth=nth, n_open=n_open)
 
 
 def _last_at(rows: pl.DataFrame, label: int, least: int) -> pl.DataFrame:
     """The rows with `label` for the last open document, and the least label for the others."""
-    return _with_labels(rows, pl.col("nth") == pl.col("n_open"), label, least)
+    is_last = pl.col("nth") == pl.col("n_open")
+    return _with_labels(rows, is_last, label, least)
 
 
 def _with_labels(rows: pl.DataFrame, at: pl.Expr, label: int, otherwise: int) -> pl.DataFrame:
     judged = pl.when(at).then(float(label)).otherwise(float(otherwise))
-    return rows.with_columns(label=pl.when("open").then(judged).otherwise("label"))
+    of_open = pl.when("open").then(judged).otherwise("label")
+    return rows.with_columns(label=of_open)
 
 
 def _by_number(
@@ -448,17 +520,22 @@ def _by_number(
     """
     if not calls:
         return
-    sizes = rows.group_by("query", maintain_order=True).agg(
-        pl.len().cast(pl.Int64), pl.col("n_open").first()
-    )
-    # m > 0: the first m; m < 0: the last -m
+    least, greatest = labels
+    by_query = rows.group_by("query", maintain_order=True)
+    sizes = by_query.agg(pl.len().cast(pl.Int64), pl.col("n_open").first())
     n = pl.col("n_open")
+    m = pl.col("m")
+    # m > 0: the first m; m < 0: the last -m
     numbers = sizes.filter(n > 0).with_columns(m=pl.int_ranges(1 - n, n + 1))
-    numbers = exploded(numbers, "m").with_columns(part=pl.col("len").cum_sum() // ROWS_AT_ONCE)
-    first, last = pl.col("nth") <= pl.col("m"), pl.col("nth") > pl.col("n_open") + pl.col("m")
-    relevant = pl.when(pl.col("m") > 0).then(first).otherwise(last)
-    setup = setup.changed(query=("query", "m"))
-    for part in numbers.select("query", "m", "part").partition_by("part", include_key=False):
-        repeated = _with_labels(rows.join(part, on="query"), relevant, labels[1], labels[0])
-        values = measure(repeated, setup, *calls).drop("m").group_by("query")
-        yield from (values.min(), values.max())
+    part_of_numbers = pl.col("len").cum_sum() // ROWS_AT_ONCE
+    numbers = exploded(numbers, "m").with_columns(part=part_of_numbers)
+    nth = pl.col("nth")
+    is_relevant = pl.when(m > 0).then(nth <= m).otherwise(nth > n + m)
+    by_way = setup.changed(query=("query", "m"))
+    ways = numbers.select("query", "m", "part")
+    for part in ways.partition_by("part", include_key=False):
+        repeated = rows.join(part, on="query")
+        judged = _with_labels(repeated, is_relevant, greatest, least)
+        values = measure(judged, by_way, *calls).drop("m").group_by("query")
+        yield values.min()
+        yield values.max()

@@ -46,7 +46,8 @@ def memory_limit(limit: int | None) -> int:
     """
     if limit is not None:
         return limit
-    if given := os.environ.get(VARIABLE):
+    given = os.environ.get(VARIABLE)
+    if given:
         return bytes_of(given, VARIABLE)
     return int(SHARE_OF_MEMORY * _memory())
 
@@ -55,19 +56,21 @@ def size_of(frame: pl.DataFrame) -> int:
     """The bytes of a frame, plus the 16 bytes of each text's view, which Polars' estimate leaves
     out.
     """
-    texts = sum(dtype == pl.String for dtype in frame.dtypes)
-    return int(frame.estimated_size()) + 16 * texts * frame.height
+    n_texts = sum(dtype == pl.String for dtype in frame.dtypes)
+    bytes_of_views = 16 * n_texts * frame.height
+    return int(frame.estimated_size()) + bytes_of_views
 
 
 def _memory() -> float:
     """The memory of the machine, or of the container if that may take less."""
-    found = [float(BYTES_IF_UNKNOWN)]
+    limits = [float(BYTES_IF_UNKNOWN)]
     with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
-        found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
+        n_pages = os.sysconf("SC_PHYS_PAGES")
+        limits = [float(os.sysconf("SC_PAGE_SIZE") * n_pages)]
     for path in OF_CONTAINERS:
         with suppress(OSError, ValueError):  # "max" is no limit
-            found.append(float(Path(path).read_text()))
-    return min(found)
+            limits.append(float(Path(path).read_text()))
+    return min(limits)
 
 
 Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
@@ -146,15 +149,18 @@ def source(
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call
+    query = {*setup.roles.query}
 
     def work(give: Give, names: Sequence[str] | None, predicate: pl.Expr | None) -> None:
-        of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query}
-        of_query = of_query and whole is None and check is None
-        further = [] if predicate is None else predicate.meta.root_names()
-        computed = names if names is None else [*dict.fromkeys([*names, *further])]
-        carried = () if not carries else schema if computed is None else computed
-        wanted = rows.select(x for x in schema if x in {*reads, *carried})
-        wanted = wanted.filter(predicate) if of_query and predicate is not None else wanted
+        tested = [] if predicate is None else predicate.meta.root_names()
+        computed = names if names is None else [*dict.fromkeys([*names, *tested])]
+        needed = {*reads}
+        if carries:
+            needed.update(schema if computed is None else computed)
+        wanted = rows.select(name for name in schema if name in needed)
+        is_alone = whole is None and check is None
+        if predicate is not None and is_alone and {*tested} <= query:
+            wanted = wanted.filter(predicate)
         watching = None if watch is None else watch()
         with Progress(f"rankframe.{name}") as progress:
             _run(wanted, setup, run, computed, whole, check, watching, give, progress)
@@ -178,19 +184,29 @@ def node(work: Task, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -
         try:
             use_polars()
             with _results_of(lambda give: work(give, names, predicate)) as results:
-                for found in results:
-                    found = found if predicate is None else found.filter(predicate)
-                    if names is not None:  # a selection of no columns has no rows
-                        found = found.select(names) if names else pl.DataFrame(height=found.height)
-                    found = found if left is None else found.head(left)
-                    left = left if left is None else left - found.height
-                    yield found
+                for result in results:
+                    part = _selected(result, names, predicate)
+                    if left is not None:
+                        part = part.head(left)
+                        left -= part.height
+                    yield part
                     if left == 0:
                         return
         except RankframeError as error:
             raise without_own_frames(error) from error.__cause__
 
     return io_source(read, schema, f"rankframe.{name}")
+
+
+def _selected(
+    result: pl.DataFrame, names: list[str] | None, predicate: pl.Expr | None
+) -> pl.DataFrame:
+    """The rows and columns of a result that the plan asks for."""
+    rows = result if predicate is None else result.filter(predicate)
+    if names is None:
+        return rows
+    # a selection of no columns has no rows
+    return rows.select(names) if names else pl.DataFrame(height=rows.height)
 
 
 def _run(
@@ -212,30 +228,34 @@ def _run(
     if check is not None:
         check(rows if table is None else table.lazy())
     fact = None if whole is None or table is not None else whole(rows)
-    weight, seen, done = FIRST_WEIGHT, threading.Lock(), 0
+    weight = FIRST_WEIGHT
+    n_done = 0
+    lock = threading.Lock()
 
     def room() -> int:
         return max(int(limit / weight / threads()), LEAST_ROOM)
 
-    def found_in(batch: Batch) -> tuple[pl.DataFrame, float]:
-        nonlocal done
-        some = batch()
-        with counting(() if watching is None else watching.runs) as counted:
-            found = run(some, fact, names)
-        with seen:
-            done += some.height
+    def run_batch(batch: Batch) -> tuple[pl.DataFrame, float]:
+        """The result of a batch, and the bytes that it takes for each byte of its rows."""
+        nonlocal n_done
+        of_batch = batch()
+        with counting(() if watching is None else watching.runs) as counts:
+            result = run(of_batch, fact, names)
+        with lock:
+            n_done += of_batch.height
             if watching is not None:
-                watching.see(some)
-                watching.count(counted)
+                watching.see(of_batch)
+                watching.count(counts)
         # results may be as large as rows
-        return found, 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(some), 1)
+        size = max(size_of(of_batch), 1)
+        return result, 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(result) / size
 
     with _batches(rows, setup, table, room) as batches:
         while several := list(islice(batches, threads())):
-            results = at_once([partial(found_in, batch) for batch in several])
+            results = at_once([partial(run_batch, batch) for batch in several])
             weight = max(weight for _, weight in results)
-            progress(done)
-            if any(give(found) for found, _ in results):
+            progress(n_done)
+            if any(give(result) for result, _ in results):
                 return
 
 
@@ -246,15 +266,16 @@ def _batches(
     """The batches: the whole table, if it is in memory; as it comes query by query; or from
     disk.
     """
+    query = list(setup.roles.query)
     if table is not None:
         yield iter([lambda: table])
     elif setup.running.grouped:
-        with closing(_query_by_query(rows, list(setup.roles.query), room)) as batches:
+        with closing(_query_by_query(rows, query, room)) as batches:
             yield batches
     else:
         with (
             temporary_folder() as folder,
-            closing(buckets_of(rows, setup.roles.query, room, folder)) as buckets,
+            closing(buckets_of(rows, query, room, folder)) as buckets,
         ):
             yield buckets
 
@@ -278,30 +299,31 @@ def _query_by_query(
     rows: pl.LazyFrame, query: list[str], room: Room
 ) -> Generator[Batch, None, None]:
     """Yield batches of whole queries of a grouped table; refuse a query that comes back later."""
-    rest, runs = rows.collect_schema().to_frame(), list[pl.DataFrame]()
+    rest = rows.collect_schema().to_frame()
+    starts: list[pl.DataFrame] = []
     with _Aside(lambda give: _in_batches(rows, room, give)) as arriving:
         for batch in chain(arriving, [None]):
+            is_end = batch is None
             together = rest if batch is None else pl.concat([rest, batch])
             run = together.select(pl.struct(query).rle_id()).to_series()
             # the last query may go on in the next batch
-            n = together.height if batch is None else int((run < run[-1]).sum())
+            n = together.height if is_end else int((run < run[-1]).sum())
             rest = together[n:]
             if n:
-                runs.append(
-                    together[:n].filter((run[:n].diff() != 0).fill_null(True)).select(query)
-                )
-                _refuse_back(pl.concat(runs) if batch is None else runs[-1], query)
+                is_start = (run[:n].diff() != 0).fill_null(True)
+                starts.append(together[:n].filter(is_start).select(query))
+                _refuse_back(pl.concat(starts) if is_end else starts[-1], query)
                 yield partial(together.slice, 0, n)
 
 
 def _refuse_back(runs: pl.DataFrame, query: list[str]) -> None:
     """Refuse a query that has several runs of rows."""
-    for row in runs.filter(pl.struct(query).is_duplicated()).head(1).rows(named=True):
+    is_again = pl.struct(query).is_duplicated()
+    for row in runs.filter(is_again).head(1).rows(named=True):
         key = ", ".join(f"{name} {value!r}" for name, value in row.items())
         raise InvalidData(
-            f"the rows of {key} come back after those of another query, and grouped=True says "
-            "that each query is "
-            f"one run of rows; sort the table by {query}, or leave grouped=True out"
+            f"the rows of {key} come back after those of another query, and grouped=True says that "
+            f"each query is one run of rows; sort the table by {query}, or leave grouped=True out"
         )
 
 
@@ -328,17 +350,17 @@ def _results_of(work: Callable[[Give], None]) -> Iterator[Iterable[pl.DataFrame]
     threads of Polars.
     """
     if SOURCES_HOLD_THREADS:
-        found: list[pl.DataFrame] = []
+        results: list[pl.DataFrame] = []
 
         def keep(frame: pl.DataFrame) -> bool:
-            found.append(frame)
+            results.append(frame)
             return False
 
         work(keep)
-        yield found
+        yield results
     else:
-        with _Aside(work) as results:
-            yield results
+        with _Aside(work) as arriving:
+            yield arriving
 
 
 class _Aside:
@@ -387,9 +409,8 @@ class _Aside:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.closed.set()
-        if (
-            kind is not GeneratorExit
-        ):  # Python may drop a generator in any thread, also in one that the work needs
+        # Python may drop a generator in any thread, also in one that the work needs.
+        if kind is not GeneratorExit:
             self.thread.join()
 
 

@@ -75,8 +75,9 @@ def _marked(folder: Path) -> int:
     closed.
     """
     unlocked = folder / f"not-{MARKER}"
+    mark = MARK.format(os.getpid(), _started("self"))
     lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
-    os.write(lock, MARK.format(os.getpid(), _started("self")).encode())
+    os.write(lock, mark.encode())
     _lock(lock)
     unlocked.rename(folder / MARKER)  # after locking, so that no process finds it free
     return lock
@@ -97,11 +98,11 @@ def _remove_folder(folder: Path, failed: type[BaseException] | None, *_: object)
     create it again.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    gone = 0
+    n_gone = 0
     for _check in range(MOST_CHECKS if failed else 0):
         time.sleep(SECONDS_OF_PAUSE)
-        gone = 0 if folder.exists() else gone + 1
-        if gone == CHECKS_IN_A_ROW:
+        n_gone = 0 if folder.exists() else n_gone + 1
+        if n_gone == CHECKS_IN_A_ROW:
             break
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -115,11 +116,14 @@ def buckets_of(
     A batch is read, and its files are removed, when it is called. Rows of a query stay in order.
     """
     taken: list[Path] = []
+    size = 0
     for number, bucket in enumerate(_split(rows, query, room, folder, 0)):
         path = bucket.replace(folder / f"bucket {number}.ipc")  # a name that no later bucket has
-        if taken and sum(map(_size, taken)) + _size(path) > min(room(), BYTES_AT_ONCE):
+        size += _size(path)
+        if taken and size > min(room(), BYTES_AT_ONCE):
             yield partial(_read, taken)
             taken = []
+            size = _size(path)
         taken.append(path)
     if taken:
         yield partial(_read, taken)
@@ -162,19 +166,20 @@ def hash_of_query(rows: pl.LazyFrame, query: Sequence[str]) -> pl.Expr:
     batch.
     """
     schema = rows.collect_schema()
-    texts = (pl.Categorical, pl.Enum)
-    key = [
-        pl.col(name).cast(pl.String) if schema[name] in texts else pl.col(name) for name in query
-    ]
-    return pl.struct(x.alias(f"#{i}") for i, x in enumerate(key)).hash(seed=0)
+    key = []
+    for number, name in enumerate(query):
+        has_texts = schema[name] in (pl.Categorical, pl.Enum)
+        value = pl.col(name).cast(pl.String) if has_texts else pl.col(name)
+        key.append(value.alias(f"#{number}"))
+    return pl.struct(key).hash(seed=0)
 
 
 def _holds_several(path: Path, query: Sequence[str]) -> bool:
     """Whether a file holds several queries that digits of their hashes can tell apart."""
     rows = pl.scan_ipc(path)
-    return bool(
-        rows.select(hash_of_query(rows, query).n_unique() > 1).collect(engine="streaming").item()
-    )
+    n_hashes = hash_of_query(rows, query).n_unique()
+    several = rows.select(n_hashes > 1).collect(engine="streaming")
+    return bool(several.item())
 
 
 def _size(path: Path) -> int:
@@ -209,29 +214,34 @@ def _remove_abandoned(root: Path) -> None:
     """
     if not hasattr(os, "geteuid"):  # Windows has no such locks
         return
-    own = (os.geteuid(), stat.S_IFDIR), (os.geteuid(), stat.S_IFREG)
     for folder in root.glob(f"{PREFIX}*"):
         with suppress(OSError, ValueError), ExitStack() as at_end:
             marker = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             at_end.callback(os.close, marker)
-            found = tuple(
-                (x.st_uid, stat.S_IFMT(x.st_mode)) for x in (folder.lstat(), os.fstat(marker))
-            )
-            written = re.fullmatch(MARK.format(r"(\d+)", "(.*)"), os.read(marker, 1000).decode())
-            if (
-                found == own
-                and written is not None
-                and _is_gone(*written.groups())
-                and _lock(marker)
-            ):
+            if _is_abandoned(folder, marker):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path, marker: int) -> bool:
+    """Whether a folder with this open marker is this user's, and its process was killed."""
+    user = os.geteuid()
+    of_folder = folder.lstat()
+    of_marker = os.fstat(marker)
+    if of_folder.st_uid != user or not stat.S_ISDIR(of_folder.st_mode):
+        return False
+    if of_marker.st_uid != user or not stat.S_ISREG(of_marker.st_mode):
+        return False
+    text = os.read(marker, 1000).decode()
+    mark = re.fullmatch(MARK.format(r"(\d+)", "(.*)"), text)
+    return mark is not None and _is_gone(*mark.groups()) and _lock(marker)
 
 
 def _is_gone(process: str, started: str) -> bool:
     """Whether a process ran since this system started, and does not run now, as far as this process
     sees.
     """
-    boot, own_boot = (x.partition(" ")[0] for x in (started, _started("self")))
+    boot = started.partition(" ")[0]
+    own_boot = _started("self").partition(" ")[0]
     return boot == own_boot and (not started or _started(process) != started)
 
 
@@ -241,6 +251,8 @@ def _started(process: str) -> str:
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {Path('/proc', process, 'stat').read_text().rpartition(')')[2].split()[19]}"
+        status = Path("/proc", process, "stat").read_text()
     except OSError:
         return ""
+    after_name = status.rpartition(")")[2].split()
+    return f"{boot} {after_name[19]}"

@@ -33,25 +33,31 @@ def evaluate(
     setup = table.setup
     _refuse_ties(setup, calls[0])
     needed = Needed(["#query"])
-    threshold = setup.policies.relevant
-    topics = Topics(needed, None if table.lists_subtopics else threshold, setup)
+    topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup)
     needed.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
-    least = min([threshold, *(call.relevant for call in calls if call.relevant is not None)])
-    least = least if all(call.gains_only(setup) for call in calls) else 0.0
     queries = numbered(docs[list(setup.roles.query)])
     query = pl.Series("#query", queries.number)
-    documents = pl.DataFrame([query, rank.cast(pl.Float64).alias("#rank"), _names(docs, table)])
-    n_retrieved = pl.col("#rank").count().cast(pl.Float64).alias("#n_retrieved")
+    float_rank = rank.cast(pl.Float64).alias("#rank")
+    documents = pl.DataFrame([query, float_rank, _names(docs, table)])
     # a list of subtopics is a label
     judgment = table.subtopic if table.lists_subtopics else pl.col(setup.roles.label)
-    is_labelled = docs.select(judgment.is_not_null().alias(HAS_LABELS.meta.output_name()))
-    by_query = documents.hstack(is_labelled).group_by("#query", maintain_order=True)
+    is_labelled = judgment.is_not_null().alias(HAS_LABELS.meta.output_name())
+    by_query = documents.hstack(docs.select(is_labelled)).group_by("#query", maintain_order=True)
+    n_retrieved = pl.col("#rank").count().cast(pl.Float64).alias("#n_retrieved")
     of_query = by_query.agg(n_retrieved, HAS_LABELS.any())
-    values = values_of_groups(
-        _relevant(frame, documents, docs, table, least), needed, of_query, empty=0.0
-    )
+    relevant = _relevant(frame, documents, docs, table, _least_label(setup, calls))
+    values = values_of_groups(relevant, needed, of_query, empty=0.0)
     keys = docs.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
-    return keys[pl.Series(queries.first)].hstack(values)
+    first_rows = pl.Series(queries.first)
+    return keys[first_rows].hstack(values)
+
+
+def _least_label(setup: Setup, calls: Sequence[Call]) -> float:
+    """The least label of a row that any of the metrics looks at."""
+    if not all(call.gains_only(setup) for call in calls):
+        return 0.0
+    thresholds = [call.relevant for call in calls if call.relevant is not None]
+    return min([setup.policies.relevant, *thresholds])
 
 
 def _names(docs: pl.DataFrame, table: Columns) -> pl.Series:
@@ -69,40 +75,37 @@ def _relevant(
     """A row for each document and subtopic with a label from `least` on, with the columns of
     `documents`.
     """
+    subtopic = table.subtopic.alias("#subtopic")
     if table.lists_subtopics:
-        rows = documents.lazy().with_columns(
-            docs.select(table.subtopic.alias("#subtopic")).to_series()
-        )
-        rows = exploded(rows.filter(pl.col("#subtopic").list.len() > 0), "#subtopic")
-        rows = rows.filter(pl.col("#subtopic").is_not_null())
+        rows = documents.lazy().with_columns(docs.select(subtopic).to_series())
+        has_subtopics = pl.col("#subtopic").list.len() > 0
+        rows = exploded(rows.filter(has_subtopics), "#subtopic")
+        is_relevant = pl.col("#subtopic").is_not_null()
     else:
-        document = pl.Series(numbered(frame[table.key_of_documents]).number)
+        columns = [subtopic, table.label.alias("#label")]
         weight = table.setup.roles.subtopic_weight
-        weights = (
-            [] if weight is None else [pl.col(weight).cast(pl.Float64).alias("#subtopic weight")]
-        )
-        subtopics = frame.select(
-            table.subtopic.alias("#subtopic"), table.label.alias("#label"), *weights
-        )
+        if weight is not None:
+            columns.append(pl.col(weight).cast(pl.Float64).alias("#subtopic weight"))
+        subtopics = frame.select(columns)
+        document = pl.Series(numbered(frame[table.key_of_documents]).number)
         rows = documents[document].lazy().with_columns(*subtopics)
-        rows = rows.filter(pl.col("#subtopic").is_not_null() & (pl.col("#label") >= least))
-    return (
-        rows.filter(pl.col("#rank").is_not_null())
-        if table.setup.policies.unretrieved == "drop"
-        else rows
-    )
+        is_relevant = pl.col("#subtopic").is_not_null() & (pl.col("#label") >= least)
+    if table.setup.policies.unretrieved == "drop":
+        is_relevant &= pl.col("#rank").is_not_null()
+    return rows.filter(is_relevant)
 
 
 def _refuse_ties(setup: Setup, call: Call) -> None:
-    if setup.policies.tie_rule.by_label:
+    rule = setup.policies.tie_rule
+    if rule.by_label:
         says = (
             " orders tied documents by label, which does not say what a document adds to those "
-            "above it"
+            "above it; say another rule for ties, as in "
         )
-        other = "; say another rule for ties, as in ", on(ties="doc_desc")
-        raise InvalidOption(f"{call.text}: ", option(ties=setup.policies.ties), says, *other)
-    if setup.policies.tie_rule.averages or setup.policies.tie_rule.shares:
-        error = NoExpectation() if setup.policies.tie_rule.averages else OneRank()
+        given = option(ties=setup.policies.ties)
+        raise InvalidOption(f"{call.text}: ", given, says, on(ties="doc_desc"))
+    if rule.averages or rule.shares:
+        error = NoExpectation() if rule.averages else OneRank()
         raise InvalidOption(f"{call.text}: ", error.parts)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._table.roles import require, require_all, require_number
 from .._table.setup import Setup
-from ..errors import Code, InvalidData, InvalidOption
+from ..errors import Code, InvalidData, InvalidOption, Text
 
 ROUNDING = 1e-9
 """How far beyond its bounds a value may lie, since sums round."""
@@ -24,36 +24,47 @@ def values_of_rows(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> 
     column, has to be one value: a query has one row, or, in a table of documents, the same value in
     all of its rows that are not null.
     """
-    query, schema = list(setup.roles.query), frame.schema
+    query = list(setup.roles.query)
+    schema = frame.schema
     require_all(schema, [(name, "query") for name in query])
     of_documents = setup.roles.score in schema or setup.roles.doc_in(schema) is not None
-    found: dict[str, pl.Expr] = {}
+    columns: dict[str, pl.Expr] = {}
     for call in calls:
-        for name in call.columns:
-            require(schema, name, "a value")
-        x = call.expressions[0]
-        output_name(x, frame)
-        dtype: Any = (
-            pl.LazyFrame(schema=schema).group_by(query).agg(x.alias("#")).collect_schema()["#"]
-        )
-        n = pl.lit(1)
-        if isinstance(dtype, pl.List):  # a value per row
-            if x.meta.is_column():
-                require_number(schema, call.columns[0], "a value")
-            dtype, there = dtype.inner, x.drop_nulls()
-            n, x = there.n_unique() if of_documents else x.len(), there.first()
-        if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-            raise InvalidData(
-                f"{call.text} is {dtype}, not a number; write an expression that makes one of "
-                "each query"
-            )
-        found |= {call.text: x.cast(pl.Float64), f"#n {call.text}": n}
-    values = (
-        frame.lazy().group_by(query, maintain_order=True).agg(**found).collect(engine="in-memory")
-    )
+        value, n = _value_and_number(frame, query, call, of_documents=of_documents)
+        columns[call.text] = value.cast(pl.Float64)
+        columns[f"#n {call.text}"] = n
+    by_query = frame.lazy().group_by(query, maintain_order=True)
+    values = by_query.agg(**columns).collect(engine="in-memory")
     for call in calls:
         _refuse(values, query, call, "values" if of_documents else "rows")
     return values.select(*query, *(call.text for call in calls))
+
+
+def _value_and_number(
+    frame: pl.DataFrame, query: list[str], call: Call, *, of_documents: bool
+) -> tuple[pl.Expr, pl.Expr]:
+    """The value of a call in each query, and the number of values, of which there may be one."""
+    schema = frame.schema
+    for name in call.columns:
+        require(schema, name, "a value")
+    value = call.expressions[0]
+    n = pl.lit(1)
+    output_name(value, frame)
+    no_rows = pl.LazyFrame(schema=schema)
+    dtype: Any = no_rows.group_by(query).agg(value.alias("#")).collect_schema()["#"]
+    if isinstance(dtype, pl.List):  # a value per row
+        if value.meta.is_column():
+            require_number(schema, call.columns[0], "a value")
+        dtype = dtype.inner
+        there = value.drop_nulls()
+        n = there.n_unique() if of_documents else value.len()
+        value = there.first()
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise InvalidData(
+            f"{call.text} is {dtype}, not a number; write an expression that makes one of each "
+            "query"
+        )
+    return value, n
 
 
 def output_name(x: pl.Expr, frame: pl.DataFrame) -> str:
@@ -68,8 +79,7 @@ def output_name(x: pl.Expr, frame: pl.DataFrame) -> str:
         return outputs[0]
     raise InvalidOption(
         f"an expression makes several columns ({', '.join(outputs)}); write an expression for "
-        "each, as "
-        "*(pl.col(name).mean() for name in names)"
+        "each, as *(pl.col(name).mean() for name in names)"
     )
 
 
@@ -77,27 +87,34 @@ def _refuse(values: pl.DataFrame, query: Sequence[str], call: Call, what: str) -
     """Refuse the first query with several values, or with one that is not a number within the
     bounds.
     """
-    value, n = pl.col(call.text), pl.col(f"#n {call.text}")
-    low, high = (
-        end if x is None else x for x, end in zip(call.bounds, (-math.inf, math.inf), strict=True)
-    )
-    beyond = (value < low - ROUNDING * max(1, abs(low))) | (
-        value > high + ROUNDING * max(1, abs(high))
-    )
-    for row in values.filter((n > 1) | ~value.is_finite() | beyond).head(1).iter_rows(named=True):
-        whose, given = ", ".join(f"{name} {row[name]!r}" for name in query), row[call.text]
-        if row[f"#n {call.text}"] > 1:
-            raise InvalidData(
-                f"{whose} has {row[f'#n {call.text}']} {what} for {call.text}; name the "
-                "column that distinguishes them with the "
-                "query or the run, or make one value of them by an expression",
-                Code(f"pl.col({call.columns[0]!r}).mean()", phrase=", as {}")
-                if call.expressions[0].meta.is_column()
-                else "",
-            )
-        amiss = (
-            ", which is beyond its bounds"
-            if math.isfinite(given)
-            else "; write null for a query without a value"
-        )
+    value = pl.col(call.text)
+    n = pl.col(f"#n {call.text}")
+    low, high = call.bounds
+    is_wrong = (n > 1) | ~value.is_finite()
+    if low is not None:
+        is_wrong |= value < low - ROUNDING * max(1, abs(low))
+    if high is not None:
+        is_wrong |= value > high + ROUNDING * max(1, abs(high))
+    for row in values.filter(is_wrong).head(1).iter_rows(named=True):
+        whose = ", ".join(f"{name} {row[name]!r}" for name in query)
+        n_values = row[f"#n {call.text}"]
+        if n_values > 1:
+            _refuse_several(call, f"{whose} has {n_values} {what} for {call.text}")
+        given = row[call.text]
+        if math.isfinite(given):
+            amiss = ", which is beyond its bounds"
+        else:
+            amiss = "; write null for a query without a value"
         raise InvalidData(f"{whose} has {given:g} for {call.text}{amiss}")
+
+
+def _refuse_several(call: Call, has: str) -> NoReturn:
+    """Refuse several values of a query, and say how to make one of them."""
+    advice: Text = ""
+    if call.expressions[0].meta.is_column():
+        advice = Code(f"pl.col({call.columns[0]!r}).mean()", phrase=", as {}")
+    raise InvalidData(
+        f"{has}; name the column that distinguishes them with the query or the run, or make one "
+        "value of them by an expression",
+        advice,
+    )

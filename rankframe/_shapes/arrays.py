@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from ..errors import InvalidData, InvalidOption, option, shown, warn
 from .swapped import look_swapped
 
 Array: TypeAlias = npt.NDArray[Any]
+
+ROW = "#row"
+"""The number of the row of an array, then of the query."""
 
 
 @called_by_users
@@ -88,76 +91,128 @@ def from_arrays(
     [(0, 0, 0.1, 1), (0, 1, 0.9, 0), (1, 2, 0.5, 2)]
     """
     use_polars()
-    table, shape, dense = _elements(scores, "scores", k)
-    names, of_element = _queries(shape, group, query)
+    of_scores = _elements(scores, "scores", k)
+    names, of_element = _queries(of_scores.shape, group, query)
+    table = of_scores.table
     if labels is not None:
-        judged, of_labels, full = _elements(labels, "labels")
-        if shape != of_labels:
-            raise InvalidData(
-                f"scores have shape {shape} and labels {of_labels}; each document has one of both"
-            )
-        if look_swapped([table["score"]], judged["label"]):
-            says = (
-                "the scores are whole numbers and the labels are not, as if they had changed "
-                "places; if they have, say "
-            )
-            warn(says, "rf.from_arrays(scores=labels, labels=scores)")
-        if dense and full:
-            table = table.with_columns(judged["label"])
-        else:
-            table = table.join(
-                judged, on=[ROW, "doc_id"], how="full", coalesce=True, maintain_order="left_right"
-            )
+        of_labels = _elements(labels, "labels")
+        table = _with_labels(of_scores, of_labels)
     if of_element is not None:
         table = table.with_columns(pl.Series(ROW, of_element))
-    table = table.filter(pl.any_horizontal(pl.exclude(ROW, "doc_id").is_not_null()))
+    values = pl.exclude(ROW, "doc_id")
+    table = table.filter(pl.any_horizontal(values.is_not_null()))
     if k is not None and labels is not None:
-        table = table.filter(pl.col("score").is_not_null() | (pl.col("label") > 0))
+        was_retrieved = pl.col("score").is_not_null()
+        table = table.filter(was_retrieved | (pl.col("label") > 0))
     queries = pl.DataFrame({ROW: np.arange(len(names)), "query_id": names})
-    return queries.join(table, on=ROW, how="left", maintain_order="left_right").drop(ROW)
+    rows = queries.join(table, on=ROW, how="left", maintain_order="left_right")
+    return rows.drop(ROW)
 
 
-ROW = "#row"
+class Elements(NamedTuple):
+    """The elements of an array.
 
-
-def _elements(
-    given: Any, what: str, k: int | None = None
-) -> tuple[pl.DataFrame, tuple[int, ...], bool]:
-    """The elements of an array as rows, its shape, and whether it is dense.
-
-    A row has the number of the array's row (0 in a flat array) and of its column, and the value,
-    null if masked or NaN, or not among the `k` best of the row or tied with the last of them.
+    Attributes
+    ----------
+    table
+        One row for each: the number of the array's row (0 in a flat array) and of its column, and
+        the value, null if masked or NaN, or not among the `k` best of the row or tied with the last
+        of them.
+    shape
+        The shape of the array.
+    is_dense
+        Whether the array holds all its elements.
     """
-    dense = not hasattr(given, "tocoo")
-    stored: Any = array_of(given, what) if dense else given.tocoo()
-    shape, name = tuple(stored.shape), what.removesuffix("s")
-    value, missing = _numbers(stored if dense else np.asarray(stored.data), what)
-    if len(shape) not in ((1, 2) if dense else (2,)):
+
+    table: pl.DataFrame
+    shape: tuple[int, ...]
+    is_dense: bool
+
+
+def _with_labels(scores: Elements, labels: Elements) -> pl.DataFrame:
+    """The elements of the scores with their labels."""
+    if scores.shape != labels.shape:
         raise InvalidData(
-            f"{what} have {len(shape)} dimensions; give a matrix with a row per query, or a "
-            "flat array"
+            f"scores have shape {scores.shape} and labels {labels.shape}; each document has one "
+            "of both"
         )
-    if k is not None and not (dense and len(shape) == 2):
-        raise InvalidOption(
-            option(k=k), " keeps the best of each row of a dense matrix; leave it out"
+    label = labels.table["label"]
+    if look_swapped([scores.table["score"]], label):
+        says = (
+            "the scores are whole numbers and the labels are not, as if they had changed places; "
+            "if they have, say "
         )
-    if k is not None and k < shape[1]:
-        ranked = np.where(missing, -np.inf, value)
-        missing = missing | (ranked < np.partition(ranked, -k, axis=1)[:, -k, None])
-    rows = np.divmod(np.arange(value.size), shape[-1] or 1) if dense else stored.coords
-    table = pl.DataFrame(
-        {ROW: rows[0].astype(np.int64), "doc_id": rows[1].astype(np.int64), name: value.reshape(-1)}
+        warn(says, "rf.from_arrays(scores=labels, labels=scores)")
+    if scores.is_dense and labels.is_dense:
+        return scores.table.with_columns(label)
+    key = [ROW, "doc_id"]
+    return scores.table.join(
+        labels.table, on=key, how="full", coalesce=True, maintain_order="left_right"
     )
-    if missing.any():
-        table = table.with_columns(pl.when(pl.Series(~missing.reshape(-1))).then(name).alias(name))
-    return table if dense else table.sort(ROW, "doc_id", maintain_order=True), shape, dense
+
+
+def _elements(given: Any, what: str, k: int | None = None) -> Elements:
+    """The elements of an array, of each row of a matrix the `k` best."""
+    if hasattr(given, "tocoo"):
+        return _stored_elements(given.tocoo(), what, k)
+    array = array_of(given, what)
+    value, is_missing = _numbers(array, what)
+    _refuse_dimensions(array.ndim, (1, 2), what)
+    if k is not None:
+        if array.ndim != 2:
+            _refuse_k(k)
+        if k < array.shape[1]:
+            ranked = np.where(is_missing, -np.inf, value)
+            worst = np.partition(ranked, -k, axis=1)[:, -k, None]
+            is_missing = is_missing | (ranked < worst)
+    n_columns = array.shape[-1] or 1
+    row, column = np.divmod(np.arange(value.size), n_columns)
+    table = _table(row, column, value, is_missing, what)
+    return Elements(table, array.shape, True)
+
+
+def _stored_elements(matrix: Any, what: str, k: int | None) -> Elements:
+    """The elements that a sparse matrix stores, row by row."""
+    value, is_missing = _numbers(np.asarray(matrix.data), what)
+    shape = tuple(matrix.shape)
+    _refuse_dimensions(len(shape), (2,), what)
+    if k is not None:
+        _refuse_k(k)
+    row, column = matrix.coords
+    table = _table(row, column, value, is_missing, what)
+    return Elements(table.sort(ROW, "doc_id", maintain_order=True), shape, False)
+
+
+def _refuse_dimensions(n: int, fits: tuple[int, ...], what: str) -> None:
+    """Refuse an array of other dimensions."""
+    if n not in fits:
+        raise InvalidData(
+            f"{what} have {n} dimensions; give a matrix with a row per query, or a flat array"
+        )
+
+
+def _refuse_k(k: int) -> NoReturn:
+    """Refuse `k` for an array that is no dense matrix."""
+    raise InvalidOption(option(k=k), " keeps the best of each row of a dense matrix; leave it out")
+
+
+def _table(row: Array, column: Array, value: Array, is_missing: Array, what: str) -> pl.DataFrame:
+    """One row for each element, null where its value is missing."""
+    name = what.removesuffix("s")
+    places = {ROW: row.astype(np.int64), "doc_id": column.astype(np.int64)}
+    table = pl.DataFrame({**places, name: value.reshape(-1)})
+    if not is_missing.any():
+        return table
+    is_given = pl.Series(~is_missing.reshape(-1))
+    return table.with_columns(pl.when(is_given).then(name).alias(name))
 
 
 def array_of(given: Any, what: str) -> Array:
     """Convert a tensor, an array, a Series or a list to an array in main memory, masked or not."""
     if hasattr(given, "detach"):  # a tensor of PyTorch; NumPy lacks some of its short floats
         given = given.detach().cpu()
-        given = given.float() if given.is_floating_point() and given.element_size() < 4 else given
+        if given.is_floating_point() and given.element_size() < 4:
+            given = given.float()
     if isinstance(given, pl.Series) and given.null_count():  # an array has no nulls
         given = given.to_list()
     try:
@@ -168,7 +223,8 @@ def array_of(given: Any, what: str) -> Array:
 
 def _numbers(values: Array, what: str) -> tuple[Array, Array]:
     """The values, and which of them are masked or NaN."""
-    masked, plain = np.ma.getmaskarray(values), np.ma.getdata(values)
+    is_masked = np.ma.getmaskarray(values)
+    plain = np.ma.getdata(values)
     if plain.dtype.kind == "O":
         with suppress(TypeError, ValueError, OverflowError):
             plain = plain.astype(np.float64)  # None becomes NaN
@@ -176,14 +232,17 @@ def _numbers(values: Array, what: str) -> tuple[Array, Array]:
         raise InvalidData(f"{what} hold {plain.dtype}, not numbers")
     if plain.dtype == np.float16:
         plain = plain.astype(np.float32)
-    return plain, masked | np.isnan(plain) if plain.dtype.kind == "f" else masked
+    if plain.dtype.kind == "f":
+        is_masked = is_masked | np.isnan(plain)
+    return plain, is_masked
 
 
 def column_of(name: str, given: Array) -> pl.Series:
     """A column of texts or numbers."""
     flat = given.reshape(-1)
+    is_number = flat.dtype.kind in "biuf"
     with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        column = pl.Series(name, flat if flat.dtype.kind in "biuf" else flat.tolist())
+        column = pl.Series(name, flat if is_number else flat.tolist())
         if column.dtype not in (pl.Object, pl.Int128):
             return column
     raise InvalidData(f"{name}={shown(given.tolist())}: write texts, or numbers of 64 bits")
@@ -193,42 +252,53 @@ def _queries(
     shape: tuple[int, ...], group: object, query: object
 ) -> tuple[pl.Series, Array | None]:
     """The names of the queries, and the number of the query of each element of a flat array."""
-    flat = len(shape) == 1
-    if (group is None) == (query is None) if flat else group is not None:
+    n_rows = shape[0]
+    is_flat = len(shape) == 1
+    is_one_of_both = (group is None) != (query is None)
+    fits = is_one_of_both if is_flat else group is None
+    if not fits:
         raise InvalidOption(
-            f"scores have shape {shape}: flat ones take either group or query, and a matrix "
-            "only query"
+            f"scores have shape {shape}: flat ones take either group or query, and a matrix only "
+            "query"
         )
     if group is not None:
-        sizes = array_of(group, "group")
-        if (
-            sizes.ndim != 1
-            or sizes.dtype.kind not in "iu"
-            or (sizes < 0).any()
-            or sizes.sum() != shape[0]
-        ):
-            add_up = f"the sizes of the groups, whole numbers that add up to {shape[0]:,}"
-            raise InvalidData(
-                f"group={shown(group)}: write {add_up}; query takes the query of each element"
-            )
-        return pl.Series(np.arange(len(sizes))), np.repeat(np.arange(len(sizes)), sizes)
+        sizes = _sizes(group, n_rows)
+        numbers = np.arange(len(sizes))
+        return pl.Series(numbers), np.repeat(numbers, sizes)
     if query is None:
-        return pl.Series(np.arange(shape[0])), None
+        return pl.Series(np.arange(n_rows)), None
     if isinstance(query, Mapping):
         raise InvalidOption(option(query=query), ": write the queries' names in a list or an array")
-    given = column_of("query", array_of(query, "query"))
-    if len(given) != shape[0]:
-        raise InvalidData(
-            f"there are {len(given):,} queries for {shape[0]:,} {'elements' if flat else 'rows'}"
-        )
-    if not flat and given.is_duplicated().any():
-        twice = shown(given.filter(given.is_duplicated())[0])
+    of_rows = column_of("query", array_of(query, "query"))
+    if len(of_rows) != n_rows:
+        unit = "elements" if is_flat else "rows"
+        raise InvalidData(f"there are {len(of_rows):,} queries for {n_rows:,} {unit}")
+    names = of_rows.unique(maintain_order=True)
+    if is_flat:
+        return names, _number_of(of_rows, names)
+    if len(names) < n_rows:
+        is_again = of_rows.is_duplicated()
+        twice = shown(of_rows.filter(is_again)[0])
         raise InvalidData(f"query {twice} has several rows; name each otherwise")
-    names = given.unique(maintain_order=True)
-    if not flat:
-        return names, None
-    number: Any = names.to_frame().with_row_index(ROW)
-    found = given.to_frame().join(
-        number, on="query", how="left", nulls_equal=True, maintain_order="left"
+    return names, None
+
+
+def _sizes(group: object, n_elements: int) -> Array:
+    """The sizes of groups that add up to all elements."""
+    sizes = array_of(group, "group")
+    are_counts = sizes.ndim == 1 and sizes.dtype.kind in "iu" and not (sizes < 0).any()
+    if not are_counts or sizes.sum() != n_elements:
+        add_up = f"the sizes of the groups, whole numbers that add up to {n_elements:,}"
+        raise InvalidData(
+            f"group={shown(group)}: write {add_up}; query takes the query of each element"
+        )
+    return sizes
+
+
+def _number_of(of_elements: pl.Series, names: pl.Series) -> Array:
+    """The number of each element's query."""
+    numbers: Any = names.to_frame().with_row_index(ROW)
+    numbered = of_elements.to_frame().join(
+        numbers, on="query", how="left", nulls_equal=True, maintain_order="left"
     )
-    return names, found[ROW].cast(pl.Int64).to_numpy()
+    return numbered[ROW].cast(pl.Int64).to_numpy()

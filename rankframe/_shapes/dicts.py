@@ -81,14 +81,14 @@ def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) ->
         table = _joined(of_run, of_qrels, setup)
     else:
         table = (of_run or cast(Rows, of_qrels)).table()
-    nulls = {
-        name: pl.lit(None, dtype)
-        for name, dtype in (("score", pl.Float64), ("label", pl.Int64))
-        if name not in table.columns
-    }
-    whole = table.with_columns(**nulls) if nulls else table
-    may_repeat = any(x is not None and x.has_lists for x in (of_run, of_qrels))
-    refuse_faults(whole, setup, Columns.of(setup, whole.schema), documents=may_repeat)
+    whole = table
+    for name, dtype in (("score", pl.Float64), ("label", pl.Int64)):
+        if name not in table.columns:
+            no_number = pl.lit(None, dtype).alias(name)
+            whole = whole.with_columns(no_number)
+    may_repeat = any(rows is not None and rows.has_lists for rows in (of_run, of_qrels))
+    columns = Columns.of(setup, whole.schema)
+    refuse_faults(whole, setup, columns, documents=may_repeat)
     return table
 
 
@@ -127,49 +127,51 @@ class Rows(NamedTuple):
     def ids(self) -> tuple[pl.Series, pl.Series]:
         """The queries, and the document of each row."""
         queries = _ids([*self.given], f"the queries of {self.name}")
-        docs = _ids(
-            self.docs, f"the documents of {self.name}", lambda i: f" of query {self.query_of(i)}"
-        )
+        docs = _ids(self.docs, f"the documents of {self.name}", self._of_query)
         return queries, docs
+
+    def _of_query(self, row: int) -> str:
+        return f" of query {self.query_of(row)}"
+
+    def _document(self, row: int) -> str:
+        return f"document {shown(self.docs[row])}{self._of_query(row)}"
 
     def values(self) -> pl.Series:
         """The scores or labels."""
-        return _numbers(
-            self.numbers,
-            self.number,
-            lambda i: f"document {shown(self.docs[i])} of query {self.query_of(i)}",
-        )
+        return _numbers(self.numbers, self.number, self._document)
 
     def table(self) -> pl.DataFrame:
         """The long table, in which a query without documents has a row of its own."""
         queries, docs = self.ids()
         values = self.values()
         lengths = np.array(self.lengths, dtype=np.int64)
-        of_row = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
-        columns = {"query_id": queries.gather(of_row), "doc_id": docs, self.number: values}
-        table = pl.DataFrame(columns)
+        number_of_query = np.arange(len(lengths), dtype=np.uint32)
+        query_of_row = queries.gather(np.repeat(number_of_query, lengths))
+        table = pl.DataFrame({"query_id": query_of_row, "doc_id": docs, self.number: values})
         if lengths.all():
             return table
-        empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(lengths == 0))})
+        without_documents = queries.gather(np.flatnonzero(lengths == 0))
+        empty = pl.DataFrame({"query_id": without_documents})
         return pl.concat([table, empty], how="diagonal")
 
 
 def _rows(given: object, name: str, number: str) -> Rows:
     """The rows of one dictionary."""
     if not isinstance(given, Mapping):
-        raise InvalidData(
-            f"{name} is a {type(given).__name__}; write {{query: {{document: {number}}}}}"
-        )
-    rows = Rows(name, number, given, [], [], [], not all(map(_is_dict, given.values())))
+        kind = type(given).__name__
+        raise InvalidData(f"{name} is a {kind}; write {{query: {{document: {number}}}}}")
+    has_lists = not all(map(_is_dict, given.values()))
+    rows = Rows(name, number, given, [], [], [], has_lists)
     for query, documents in given.items():
-        unordered = isinstance(documents, (set, frozenset))
-        no_list = isinstance(documents, (str, bytes)) or not isinstance(documents, Collection)
-        if no_list or (unordered and number == "score"):
+        is_set = isinstance(documents, (set, frozenset))
+        is_text = isinstance(documents, (str, bytes))
+        has_documents = isinstance(documents, Collection) and not is_text
+        if not has_documents or (is_set and number == "score"):
             kinds = f"{{document: {number}}}, or a list of documents, best first"
             raise InvalidData(
                 f"{name} has {shown(documents)} for query {shown(query)}; write {kinds}"
             )
-        if unordered:
+        if is_set:
             documents = sorted(documents, key=lambda doc: (str(type(doc)), doc))
         rows.docs.extend(documents)  # += would add an array to each
         n_docs = len(documents)
@@ -179,7 +181,8 @@ def _rows(given: object, name: str, number: str) -> Rows:
         elif number == "label":
             rows.numbers.extend([1] * n_docs)
         else:
-            rows.numbers.extend(1 / rank for rank in range(1, n_docs + 1))
+            ranks = range(1, n_docs + 1)
+            rows.numbers.extend(1 / rank for rank in ranks)
     return rows
 
 
@@ -195,13 +198,16 @@ def _joined(run: Rows, qrels: Rows, setup: Setup) -> pl.DataFrame:
     if judged is not None:
         return judged
     joined = judge(in_memory(run.table(), setup), qrels.table())
-    return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
+    has_document = pl.col("doc_id").is_not_null()
+    is_alone = pl.len().over("query_id") == 1
+    return joined.filter(has_document | is_alone)
 
 
 def _looked_up(run: Rows, qrels: Rows) -> pl.DataFrame | None:
     """The run with its judgments; None if `judge` may have to warn, or to refuse the join."""
     has_empty = not (all(run.lengths) and all(qrels.lengths))
-    if has_empty or run.has_lists or qrels.has_lists or run.given.keys() != qrels.given.keys():
+    has_lists = run.has_lists or qrels.has_lists
+    if has_empty or has_lists or run.given.keys() != qrels.given.keys():
         return None
     table = run.table()
     id_types = [ids.dtype for ids in qrels.ids()]
@@ -210,23 +216,40 @@ def _looked_up(run: Rows, qrels: Rows) -> pl.DataFrame | None:
     dtype = qrels.values().dtype
     labels: list[Any] = []
     for query, documents in run.given.items():
-        labels.extend(map(qrels.given[query].get, documents))
+        label_of = qrels.given[query].get
+        labels.extend(map(label_of, documents))
     n_matched = len(labels) - labels.count(None)
     if n_matched == 0 or (n_matched < len(labels) and _in_other_letters(run, qrels)):
         return None
     table = table.with_columns(label=_with_gaps(labels, dtype))
     if n_matched == len(qrels.docs):
         return table
-    others = [
-        (query, doc, label)
-        for query, judgments in qrels.given.items()
-        for doc, label in judgments.items()
-        if doc not in run.given[query]
-    ]
-    queries, docs, numbers = map(list, zip(*others, strict=True))
-    of_others = {"query_id": _series(queries, id_types[0]), "doc_id": _series(docs, id_types[1])}
-    rest = pl.DataFrame({**of_others, "label": _with_gaps(numbers, dtype)})
+    rest = _not_retrieved(run, qrels, id_types, dtype)
     return pl.concat([table, rest], how="diagonal")
+
+
+def _not_retrieved(
+    run: Rows, qrels: Rows, id_types: list[pl.DataType], dtype: pl.DataType
+) -> pl.DataFrame:
+    """The judgments of documents that the run has not."""
+    queries = []
+    docs = []
+    labels = []
+    for query, judgments in qrels.given.items():
+        retrieved = run.given[query]
+        for doc, label in judgments.items():
+            if doc not in retrieved:
+                queries.append(query)
+                docs.append(doc)
+                labels.append(label)
+    of_query, of_doc = id_types
+    return pl.DataFrame(
+        {
+            "query_id": _series(queries, of_query),
+            "doc_id": _series(docs, of_doc),
+            "label": _with_gaps(labels, dtype),
+        }
+    )
 
 
 def _in_other_letters(run: Rows, qrels: Rows) -> bool:
@@ -251,12 +274,15 @@ def _with_gaps(numbers: list[Any], dtype: pl.DataType) -> pl.Series:
     if kinds <= {int} or kinds <= {float}:
         return pl.Series(numbers, dtype=dtype)
     as_type = int if dtype == pl.Int64 else float
-    return pl.Series([None if x is None else as_type(x) for x in numbers], dtype=dtype)
+    labels = [None if number is None else as_type(number) for number in numbers]
+    return pl.Series(labels, dtype=dtype)
 
 
 def _series(ids: list[Any], dtype: pl.DataType) -> pl.Series:
     """Ids of a type that is known to hold them."""
-    return pl.Series(ids if dtype == pl.String else [int(x) for x in ids], dtype=dtype)
+    if dtype == pl.String:
+        return pl.Series(ids, dtype=dtype)
+    return pl.Series([int(x) for x in ids], dtype=dtype)
 
 
 FIELDS = ("query", "document", "number")
@@ -268,12 +294,16 @@ def from_rows(rows: Sequence[tuple[Any, ...]], name: str) -> pl.DataFrame:
     fields are left out.
     """
     number = "score" if name == "run" else "label"
-    queries, docs, numbers = zip(*(row[: len(FIELDS)] for row in rows), strict=True)
-    values = _numbers(
-        numbers, number, lambda i: f"document {shown(docs[i])} of query {shown(queries[i])}"
-    )
-    ids = _ids(queries, f"the queries of {name}"), _ids(docs, f"the documents of {name}")
-    return pl.DataFrame({"query_id": ids[0], "doc_id": ids[1], number: values})
+    first_fields = (row[: len(FIELDS)] for row in rows)
+    queries, docs, numbers = zip(*first_fields, strict=True)
+
+    def document(i: int) -> str:
+        return f"document {shown(docs[i])} of query {shown(queries[i])}"
+
+    values = _numbers(numbers, number, document)
+    query_id = _ids(queries, f"the queries of {name}")
+    doc_id = _ids(docs, f"the documents of {name}")
+    return pl.DataFrame({"query_id": query_id, "doc_id": doc_id, number: values})
 
 
 def _ids(values: Sequence[Any], of: str, at: Callable[[int], str] = lambda i: "") -> pl.Series:
@@ -284,13 +314,10 @@ def _ids(values: Sequence[Any], of: str, at: Callable[[int], str] = lambda i: ""
             if not texts.has_nulls():
                 return texts
     kinds = {*map(type, values)}
-    whole = {
-        kind
-        for kind in kinds
-        if issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool_))
-    }
+    texts_of = {kind for kind in kinds if issubclass(kind, str)}
+    whole = {kind for kind in kinds if _is_whole(kind)}
     try:
-        if all(issubclass(kind, str) for kind in kinds):
+        if texts_of == kinds:
             return pl.Series(values, dtype=pl.String)
         if whole == kinds:
             return pl.Series([int(x) for x in values], dtype=pl.Int64)
@@ -298,24 +325,30 @@ def _ids(values: Sequence[Any], of: str, at: Callable[[int], str] = lambda i: ""
         raise InvalidData(
             f"{of} hold half of a character, or a number of over 64 bits; write all as text"
         ) from None
-    fits = {kind for kind in kinds if issubclass(kind, str)} or whole
+    fits = texts_of or whole
     odd = next(i for i, x in enumerate(values) if type(x) not in fits)
     raise InvalidData(
         f"{of} are not all texts or all whole numbers: found {shown(values[odd])}{at(odd)}"
     )
 
 
+def _is_whole(kind: type) -> bool:
+    """Whether values of a type are whole numbers, and no truth values."""
+    return issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool_))
+
+
 def _numbers(values: Sequence[object], number: str, at: Callable[[int], str]) -> pl.Series:
     """Scores as floats; labels as whole numbers if all are."""
     kinds = {*map(type, values)}
-    whole = number == "label" and all(issubclass(kind, (Integral, np.bool_)) for kind in kinds)
+    is_whole = number == "label" and all(issubclass(kind, (Integral, np.bool_)) for kind in kinds)
     if not all(issubclass(kind, (Real, np.bool_)) for kind in kinds):
         odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)))
         raise InvalidData(
-            f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the "
-            "document out"
+            f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the document "
+            "out"
         )
-    if kinds <= {float} or (whole and kinds <= {int}):
+    if kinds <= {float} or (is_whole and kinds <= {int}):
         with suppress(OverflowError):  # refused below
-            return pl.Series(values, dtype=pl.Int64 if whole else pl.Float64)
-    return pl.Series(np.array(values, dtype=np.int64 if whole else np.float64))
+            return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64)
+    array = np.array(values, dtype=np.int64 if is_whole else np.float64)
+    return pl.Series(array)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
@@ -11,6 +13,37 @@ from .._support.methods import called_by_users
 from .._support.threads import use_polars
 from ..errors import InvalidData, InvalidOption
 from .means import MetricMeans
+
+
+def _refuse_shapes(arrays: Mapping[str, Array], shape: tuple[int, ...]) -> None:
+    """Refuse arrays of several shapes, or of more than two dimensions."""
+    is_one_shape = all(array.shape == shape for array in arrays.values())
+    if len(shape) not in (1, 2) or not is_one_shape:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise InvalidData(f"the shapes are {shapes}; give all one shape, of one or two dimensions")
+
+
+def _rows(arrays: Mapping[str, Array]) -> pl.DataFrame:
+    """The rows of a batch that count, with scores and labels as floats."""
+    columns = []
+    for name, array in arrays.items():
+        column = column_of(name, array)
+        # whole ids of all batches have one type
+        columns.append(column.cast(pl.Int64) if column.dtype.is_integer() else column)
+    rows = pl.DataFrame(columns)
+    if "mask" in arrays:
+        is_counted = pl.col("mask").cast(pl.Boolean)
+        rows = rows.filter(is_counted).drop("mask")
+    for name in ("score", "label"):
+        dtype = rows.schema[name]
+        if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+            raise InvalidData(f"{name} holds {dtype}, which are no numbers; give numbers")
+    return rows.with_columns(pl.col("score", "label").cast(pl.Float64))
+
+
+def _columns_of(rows: pl.DataFrame) -> str:
+    """The columns of a batch with their types, as errors show them."""
+    return ", ".join(f"{name} ({dtype})" for name, dtype in rows.schema.items())
 
 
 class Accumulator:
@@ -52,9 +85,8 @@ class Accumulator:
     @called_by_users
     def __init__(self, *metrics: Request, **options: object) -> None:
         self._means = MetricMeans.of(Accumulator, metrics, options, table=False)
-        self._means.check(
-            pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64})
-        )
+        schema = {"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}
+        self._means.check(pl.DataFrame(schema=schema))
         self._batches: list[pl.DataFrame] = []
         self._numbered = 0  # the number of unnamed queries so far
 
@@ -94,61 +126,50 @@ class Accumulator:
             If shapes differ, or ids are of another kind than in earlier batches.
         """
         use_polars()
-        columns = {"score": array_of(scores, "scores"), "label": array_of(labels, "labels")}
-        columns |= {
-            name: array_of(x, name)
-            for name, x in {"doc_id": doc, "mask": mask}.items()
-            if x is not None
-        }
-        shape = columns["score"].shape
-        if len(shape) not in (1, 2) or any(x.shape != shape for x in columns.values()):
-            shapes = ", ".join(f"{name} {x.shape}" for name, x in columns.items())
-            raise InvalidData(
-                f"the shapes are {shapes}; give all one shape, of one or two dimensions"
-            )
-        columns = {"query_id": self._queries(query, shape), **columns}
-        found = [
-            column_of(name, x) for name, x in columns.items()
-        ]  # ids of all batches have one type
-        rows = pl.DataFrame([x.cast(pl.Int64) if x.dtype.is_integer() else x for x in found])
-        if mask is not None:
-            rows = rows.filter(pl.col("mask").cast(pl.Boolean)).drop("mask")
-        for name, dtype in rows.select("score", "label").schema.items():
-            if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-                raise InvalidData(f"{name} holds {dtype}, which are no numbers; give numbers")
-        rows = rows.with_columns(pl.col("score", "label").cast(pl.Float64))
+        arrays = {"score": array_of(scores, "scores"), "label": array_of(labels, "labels")}
+        for name, given in (("doc_id", doc), ("mask", mask)):
+            if given is not None:
+                arrays[name] = array_of(given, name)
+        shape = arrays["score"].shape
+        _refuse_shapes(arrays, shape)
+        queries = self._queries(query, shape)
+        rows = _rows({"query_id": queries, **arrays})
         if rows.is_empty():
             return
-        if self._batches and rows.schema != self._batches[0].schema:
-            now, before = (
-                ", ".join(f"{x} ({y})" for x, y in z.schema.items())
-                for z in (rows, self._batches[0])
-            )
-            raise InvalidData(
-                f"this batch has {now}; those before have {before}. Give ids of one kind"
-            )
+        self._refuse_other_ids(rows)
         self._batches.append(rows)
         if query is None:
             self._numbered += shape[0]
 
+    def _refuse_other_ids(self, rows: pl.DataFrame) -> None:
+        """Refuse a batch whose columns are not those of the batches before."""
+        if not self._batches or rows.schema == self._batches[0].schema:
+            return
+        now = _columns_of(rows)
+        before = _columns_of(self._batches[0])
+        raise InvalidData(f"this batch has {now}; those before have {before}. Give ids of one kind")
+
     def _queries(self, query: object, shape: tuple[int, ...]) -> Array:
         """The query of each document."""
-        if (query is None and len(shape) == 1) or (
-            self._batches and (query is None) != (self._numbered > 0)
-        ):
+        is_numbered = self._numbered > 0
+        is_named = query is not None
+        is_flat = len(shape) == 1
+        is_other = bool(self._batches) and is_named == is_numbered
+        if is_other or (is_flat and not is_named):
             raise InvalidOption(
                 "either all batches name their queries by `query`, or none, each a row per query"
             )
-        ids = (
-            np.arange(shape[0]) + self._numbered
-            if query is None
-            else array_of(query, "query").reshape(-1)
-        )
-        if len(ids) not in (1, shape[0]):
+        n_rows = shape[0]
+        if is_named:
+            ids = array_of(query, "query").reshape(-1)
+        else:
+            ids = np.arange(n_rows) + self._numbered
+        if len(ids) not in (1, n_rows):
             raise InvalidData(
-                f"{len(ids)} queries for {shape[0]} rows; give one for each, or one for the batch"
+                f"{len(ids)} queries for {n_rows} rows; give one for each, or one for the batch"
             )
-        return np.repeat(ids, int(np.prod(shape)) // max(len(ids), 1))
+        n_documents = int(np.prod(shape))
+        return np.repeat(ids, n_documents // max(len(ids), 1))
 
     @called_by_users
     def per_query(self) -> pl.DataFrame:
@@ -187,4 +208,5 @@ class Accumulator:
         self._numbered = 0
 
     def __repr__(self) -> str:
-        return f"Accumulator({', '.join(map(repr, self._means.names))})"
+        names = ", ".join(map(repr, self._means.names))
+        return f"Accumulator({names})"

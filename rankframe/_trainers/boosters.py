@@ -68,13 +68,14 @@ def lightgbm_metric(*metrics: Request, table: object = None, **options: object) 
     --------
     >>> import numpy as np, rankframe as rf
     >>> metric = rf.lightgbm_metric("ndcg@10", "rr", no_relevant="null")
-    >>> labels, predictions, group = np.array([0, 1, 0, 0]), np.array([0.9, 0.1, 0.5, 0.4]), np.array([2, 2])
+    >>> labels, predictions = np.array([0, 1, 0, 0]), np.array([0.9, 0.1, 0.5, 0.4])
+    >>> group = np.array([2, 2])
     >>> metric(labels, predictions, None, group)
     [('ndcg@10_rankframe', 0.6309297535714574, True), ('rr_rankframe', 0.5, True)]
     """
-    return LightGBMMetric(
-        MetricMeans.of(lightgbm_metric, metrics, options, table=table is not None), table
-    )
+    has_table = table is not None
+    means = MetricMeans.of(lightgbm_metric, metrics, options, table=has_table)
+    return LightGBMMetric(means, table)
 
 
 @called_by_users
@@ -130,9 +131,9 @@ def xgboost_metric(*metrics: Request, table: object = None, **options: object) -
     >>> rf.xgboost_metric("ndcg@10", no_relevant="null")(np.array([0.9, 0.1, 0.5, 0.4]), Matrix())
     ('ndcg@10_rankframe', 0.6309297535714574)
     """
-    return XGBoostMetric(
-        MetricMeans.of(xgboost_metric, metrics, options, table=table is not None), table
-    )
+    has_table = table is not None
+    means = MetricMeans.of(xgboost_metric, metrics, options, table=has_table)
+    return XGBoostMetric(means, table)
 
 
 @called_by_users
@@ -201,7 +202,8 @@ def catboost_callback(
     >>> callback.history
     {'ndcg@10': [0.6309297535714574], 'rr': [0.5]}
     """
-    means = MetricMeans.of(catboost_callback, metrics, options, table=table is not None)
+    has_table = table is not None
+    means = MetricMeans.of(catboost_callback, metrics, options, table=has_table)
     return CatBoostCallback(means, table, pool, patience)
 
 
@@ -218,23 +220,25 @@ class BoosterMetric:
     """How the booster takes groups."""
 
     def __init__(self, means: MetricMeans, table: object) -> None:
-        roles = means.setup.roles
-        self._means, self._first = means, means.calls[0]
-        self._table = (
-            None if table is None else own_columns(table, means.columns - {roles.score}, "table")
-        )
-        own = pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64})
-        means.check(own if self._table is None else self._table)
+        self._means = means
+        self._first = means.calls[0]
+        self._table: pl.DataFrame | None = None
+        no_rows = pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64})
+        if table is not None:
+            columns = means.columns - {means.setup.roles.score}
+            self._table = own_columns(table, columns, "table")
+        means.check(no_rows if self._table is None else self._table)
 
     def _groups(self, given: object) -> Array:
         """The groups of the rows, which the booster may lack."""
-        found = np.asarray([] if given is None else given)
-        if not len(found):
+        groups = np.asarray([] if given is None else given)
+        if not len(groups):
             raise InvalidData(f"the rows to evaluate have no groups; write {self.takes}")
-        return found
+        return groups
 
     def __repr__(self) -> str:
-        return f"{self.call}({', '.join(map(repr, self._means.names))})"
+        names = ", ".join(map(repr, self._means.names))
+        return f"{self.call}({names})"
 
     def _evaluate(
         self, predictions: object, labels: Array, sizes: Array, weights: object = None
@@ -243,61 +247,57 @@ class BoosterMetric:
         weights are of the rows.
         """
         use_polars()
-        sizes, roles = sizes[sizes > 0], self._means.setup.roles
-        frame, scores = self._rows(labels, sizes), np.asarray(predictions, np.float64).reshape(-1)
-        if len(scores) != len(labels):
-            raise InvalidData(
-                f"{len(scores)} predictions for {len(labels)} rows; give one for each row"
-            )
-        columns = {roles.score: scores}
-        if weights is not None:
-            sums = np.add.reduceat(np.asarray(weights, np.float64), np.cumsum(sizes) - sizes)
-            columns["#weight"] = np.repeat(sums / sizes, sizes)
-        below = frame.height - len(labels)
-        frame = frame.with_columns(
-            pl.Series(name, x).extend_constant(None, below) for name, x in columns.items()
-        )
-        queries = frame.group_by(roles.query, maintain_order=True)
-        weight = (
-            None
-            if weights is None
-            else queries.agg(pl.col("#weight").drop_nulls().first().fill_null(1.0))
-        )
-        return self._means.over(
-            self._means.per_query(frame), None if weight is None else weight["#weight"]
-        )
+        sizes = sizes[sizes > 0]
+        frame = self._rows(labels, sizes)
+        scores = np.asarray(predictions, np.float64).reshape(-1)
+        n_rows = len(labels)
+        if len(scores) != n_rows:
+            raise InvalidData(f"{len(scores)} predictions for {n_rows} rows; give one for each row")
+        roles = self._means.setup.roles
+        n_below = frame.height - n_rows
+        score = pl.Series(roles.score, scores).extend_constant(None, n_below)
+        frame = frame.with_columns(score)
+        if weights is None:
+            return self._means.over(self._means.per_query(frame))
+        starts = np.cumsum(sizes) - sizes
+        sums = np.add.reduceat(np.asarray(weights, np.float64), starts)
+        of_rows = pl.Series("#weight", np.repeat(sums / sizes, sizes))
+        frame = frame.with_columns(of_rows.extend_constant(None, n_below))
+        # A query without a prediction weighs 1.
+        of_query = pl.col("#weight").drop_nulls().first().fill_null(1.0)
+        queries = frame.group_by(roles.query, maintain_order=True).agg(of_query)
+        return self._means.over(self._means.per_query(frame), queries["#weight"])
 
     def _rows(self, labels: Array, sizes: Array) -> pl.DataFrame:
         """The table of the rows; refuse labels and groups that differ from the first rows of the
         user's table.
         """
-        if sizes.sum() != len(labels):
-            raise InvalidData(
-                f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels"
-            )
-        table, roles = self._table, self._means.setup.roles
+        n_rows = len(labels)
+        if sizes.sum() != n_rows:
+            raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {n_rows} labels")
+        query = np.repeat(np.arange(len(sizes)), sizes)
+        table = self._table
         if table is None:
-            query = np.repeat(np.arange(len(sizes)), sizes)
             return pl.DataFrame({"query_id": query, "label": labels.astype(np.float64)})
         order = (
             "first come the trainer's rows, in its order, and below them those without a prediction"
         )
-        if len(labels) > table.height:
+        if n_rows > table.height:
             raise InvalidData(
-                f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}"
+                f"there are {n_rows} predictions, and `table` has {table.height} rows; {order}"
             )
-        own = table.head(len(labels))
-        wrong = np.flatnonzero(
-            own[roles.label].cast(pl.Float32).to_numpy() != labels.astype(np.float32)
-        )
-        for row in wrong[:1]:
+        roles = self._means.setup.roles
+        first_rows = table.head(n_rows)
+        own_labels = first_rows[roles.label]
+        is_other = own_labels.cast(pl.Float32).to_numpy() != labels.astype(np.float32)
+        for row in np.flatnonzero(is_other)[:1]:
             given = (
-                f"has the label {own[roles.label][int(row)]!r}, and that of the trainer "
-                f"{labels[row]:g}"
+                f"has the label {own_labels[int(row)]!r}, and that of the trainer {labels[row]:g}"
             )
             raise InvalidData(f"row {row} of `table` {given}; {order}")
-        runs = own.select(pl.struct(roles.query).rle_id()).to_series().to_numpy()
-        for row in np.flatnonzero(runs != np.repeat(np.arange(len(sizes)), sizes))[:1]:
+        run_of_row = first_rows.select(pl.struct(roles.query).rle_id()).to_series()
+        is_cut = run_of_row.to_numpy() != query
+        for row in np.flatnonzero(is_cut)[:1]:
             raise InvalidData(
                 f"row {row} of `table` begins or continues a query where no group does so; {order}"
             )
@@ -314,18 +314,20 @@ class LightGBMMetric(BoosterMetric):
         self, first: Any, second: Any, weight: object = None, group: object = None
     ) -> OneOrAll[tuple[str, float, bool]]:
         """The metrics; LightGBM passes weights and groups because it counts four parameters."""
-        labels, predictions = first, second
         if hasattr(second, "get_group"):
-            labels, predictions, weight, group = (
-                second.get_label(),
-                first,
-                second.get_weight(),
-                second.get_group(),
-            )
-        means = self._evaluate(predictions, np.asarray(labels), self._groups(group), weight)
-        return one_or_all(
-            [(logged(x.text), means[x.text], x.higher_is_better) for x in self._means.calls]
-        )
+            predictions, dataset = first, second
+            labels = dataset.get_label()
+            weight = dataset.get_weight()
+            group = dataset.get_group()
+        else:
+            labels, predictions = first, second
+        sizes = self._groups(group)
+        means = self._evaluate(predictions, np.asarray(labels), sizes, weight)
+        results = []
+        for call in self._means.calls:
+            result = (logged(call.text), means[call.text], call.higher_is_better)
+            results.append(result)
+        return one_or_all(results)
 
 
 class XGBoostMetric(BoosterMetric):
@@ -338,16 +340,21 @@ class XGBoostMetric(BoosterMetric):
     def __call__(self, predictions: object, matrix: Any) -> OneOrAll[tuple[str, float]]:
         """The metrics."""
         if not hasattr(matrix, "get_uint_info"):
+            kind = type(matrix).__name__
             instead = (
                 "XGBRanker passes each query alone; write xgboost.train(..., custom_metric=...)"
             )
-            raise InvalidData(f"{type(matrix).__name__} is no DMatrix; {instead}")
+            raise InvalidData(f"{kind} is no DMatrix; {instead}")
         ends = np.asarray(matrix.get_uint_info("group_ptr")).astype(np.int64)
-        sizes, weights = self._groups(np.diff(ends)), np.asarray(matrix.get_weight())
-        of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
+        sizes = self._groups(np.diff(ends))
+        weights = np.asarray(matrix.get_weight())
+        if len(weights) == len(sizes):
+            weights = np.repeat(weights, sizes)
+        of_rows = weights if len(weights) else None
         labels = np.asarray(matrix.get_label())
-        means = self._evaluate(predictions, labels, sizes, of_rows if len(weights) else None)
-        return one_or_all([(logged(text), value) for text, value in means.items()])
+        means = self._evaluate(predictions, labels, sizes, of_rows)
+        results = [(logged(text), value) for text, value in means.items()]
+        return one_or_all(results)
 
 
 class CatBoostCallback(BoosterMetric):
@@ -372,22 +379,24 @@ class CatBoostCallback(BoosterMetric):
         if not (hasattr(pool, "get_label") and hasattr(pool, "get_group_id_hash")):
             raise InvalidData(f"pool={shown(pool)} is no Pool; give the eval_set of the training")
         groups = self._groups(pool.get_group_id_hash())
-        starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+        is_start = np.append(True, groups[1:] != groups[:-1])
+        starts = np.flatnonzero(is_start)
         self._labels = np.asarray(pool.get_label(), dtype=np.float64)
         self._sizes = np.diff(np.append(starts, len(groups)))
         self._rows(self._labels, self._sizes)
-        self._patience, self._latest = patience, dict[str, float]()
+        self._patience = patience
+        self._latest: dict[str, float] = {}
         self._start()
 
-    def __deepcopy__(
-        self, memo: object
-    ) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
+    def __deepcopy__(self, memo: object) -> CatBoostCallback:
+        # CatBoost copies its metric, which is this callback.
         return self
 
     def _start(self) -> None:
         self.history: dict[str, list[float]] = {name: [] for name in self._means.names}
         self.best_iteration: int | None = None
-        self._best, self._last = -np.inf, 0
+        self._best = -np.inf
+        self._last = 0
 
     def is_max_optimal(self) -> bool:
         """Whether a higher value of the first metric is better."""
@@ -401,9 +410,8 @@ class CatBoostCallback(BoosterMetric):
         self, approxes: Sequence[object], target: object, weight: object
     ) -> tuple[float, float]:
         """The first metric under the predictions for the pool, and the weight 1."""
-        if not np.array_equal(
-            np.asarray(target, np.float32), self._labels.astype(np.float32)
-        ):  # as CatBoost has
+        labels = self._labels.astype(np.float32)  # as CatBoost has them
+        if not np.array_equal(np.asarray(target, np.float32), labels):
             return OTHER_ROWS, 1.0
         self._latest = self._evaluate(approxes[0], self._labels, self._sizes)
         return self._latest[self._first.text], 1.0
@@ -417,12 +425,12 @@ class CatBoostCallback(BoosterMetric):
         if info.iteration <= self._last:  # another training
             self._start()
         self._last = info.iteration
-        found, self._latest = self._latest, {}
-        for name, value in found.items():
+        values = self._latest
+        self._latest = {}
+        for name, value in values.items():
             self.history[name].append(value)
-            better = value if self.is_max_optimal() else -value
-            if name == self._first.text and better > self._best:
-                self.best_iteration, self._best = info.iteration - 1, better
+        if values:
+            self._keep_best(values[self._first.text])
         if self.best_iteration is None:
             both = (
                 "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this "
@@ -430,7 +438,15 @@ class CatBoostCallback(BoosterMetric):
             )
             says = "CatBoost shows predictions to its metric alone, and showed none for `pool`"
             raise InvalidOption(f"{says}; write {both}")
-        return self._patience is None or info.iteration - 1 - self.best_iteration < self._patience
+        n_without_gain = info.iteration - 1 - self.best_iteration
+        return self._patience is None or n_without_gain < self._patience
+
+    def _keep_best(self, value: float) -> None:
+        """Keep the last iteration if it is the best by the first metric."""
+        gain = value if self.is_max_optimal() else -value
+        if gain > self._best:
+            self._best = gain
+            self.best_iteration = self._last - 1
 
 
 def logged(text: str) -> str:

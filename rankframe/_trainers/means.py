@@ -54,23 +54,24 @@ class MetricMeans:
         columns.
         """
         setup = bound(options, caller)
+        hook = caller.__name__
         if options.get("rank") is not None:
             given = shown(options["rank"])
             raise InvalidOption(
-                f"rank={given}: {caller.__name__} ranks by the scores of the trainer; leave it out"
+                f"rank={given}: {hook} ranks by the scores of the trainer; leave it out"
             )
         named = [name for name in (*ROLES, "names") if options.get(name) not in (None, ...)]
         if named and not table:
-            given = f"{named[0]}={shown(options[named[0]])}"
+            first = named[0]
+            given = f"{first}={shown(options[first])}"
             raise InvalidOption(
-                f"{given} names a column, and {caller.__name__} was given no table; leave it out"
+                f"{given} names a column, and {hook} was given no table; leave it out"
             )
         if not metrics:
-            raise InvalidOption(
-                f"no metric given; name at least one, as in {caller.__name__}('ndcg@10')"
-            )
+            raise InvalidOption(f"no metric given; name at least one, as in {hook}('ndcg@10')")
         refuse_bounds(setup)
-        return cls(tuple(averaged(metrics, "evaluate('ndcg@10')", of_rankings=True)), setup)
+        calls = averaged(metrics, "evaluate('ndcg@10')", of_rankings=True)
+        return cls(tuple(calls), setup)
 
     @property
     def names(self) -> list[str]:
@@ -86,19 +87,20 @@ class MetricMeans:
         """Refuse a table or policies for which the metrics are undefined, before there are
         scores.
         """
-        self.per_query(
-            frame.head(0).with_columns(pl.lit(None, pl.Float64).alias(self.setup.roles.score))
-        )
+        no_score = pl.lit(None, pl.Float64).alias(self.setup.roles.score)
+        no_rows = frame.head(0).with_columns(no_score)
+        self.per_query(no_rows)
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One row per query: the query columns and a column per metric."""
         use_polars()
-        grades, unjudged = TopGrade(self.setup, self.calls), UnjudgedQueries(self.setup)
-        with counting() as counted:
+        grades = TopGrade(self.setup, self.calls)
+        unjudged = UnjudgedQueries(self.setup)
+        with counting() as counts:
             values = measure(frame, self.setup, *self.calls)
         grades.see(frame)
         grades.warn()
-        unjudged.count(counted)
+        unjudged.count(counts)
         unjudged.warn()
         return values
 
@@ -107,14 +109,18 @@ class MetricMeans:
         query.
         """
         weight = pl.lit(1.0) if weights is None else weights
-        sums = added(per_query.lazy().with_columns(weight.alias("#weight")), self.calls, ())
-        means = sums.select(
-            Mean.of(call).value(sums_of(call))["mean"].alias(call.text) for call in self.calls
-        )
-        found: dict[str, float | None] = means.collect(engine="in-memory").row(0, named=True)
-        for name, value in found.items():
+        weighted = per_query.lazy().with_columns(weight.alias("#weight"))
+        sums = added(weighted, self.calls, ())
+        columns = []
+        for call in self.calls:
+            mean = Mean.of(call).value(sums_of(call))["mean"]
+            columns.append(mean.alias(call.text))
+        row = sums.select(columns).collect(engine="in-memory").row(0, named=True)
+        means: dict[str, float] = {}
+        for name, value in row.items():
             if value is None or math.isnan(value):
                 raise InvalidData(
                     f"no query has a value of {name}, so there is no mean of the {per_query.height}"
                 )
-        return {name: value for name, value in found.items() if value is not None}
+            means[name] = value
+        return means

@@ -58,7 +58,7 @@ def sklearn_scorer(metric: Request, group: object = None, **options: object) -> 
     >>> import pandas as pd, rankframe as rf
     >>> from sklearn.linear_model import LinearRegression
     >>> from sklearn.model_selection import GroupKFold, cross_val_score
-    >>> X = pd.DataFrame({"bm25": [3.0, 1.0, 2.0, 1.0, 5.0, 4.0], "age": [1.0, 2.0, 2.0, 1.0, 1.0, 3.0]})
+    >>> X = pd.DataFrame({"bm25": [3.0, 1, 2, 1, 5, 4], "age": [1.0, 2, 2, 1, 1, 3]})
     >>> y, query = [1, 0, 1, 0, 1, 0], pd.Series([1, 1, 2, 2, 3, 3])
     >>> scorer = rf.sklearn_scorer("ndcg@10", group=query)
     >>> folds = {"groups": query, "cv": GroupKFold(3)}
@@ -68,9 +68,10 @@ def sklearn_scorer(metric: Request, group: object = None, **options: object) -> 
     means = MetricMeans.of(sklearn_scorer, [metric], options, table=False)
     if len(means.calls) != 1:
         given = ", ".join(means.names)
+        n = len(means.calls)
         raise InvalidOption(
-            f"a scorer gives one number, and {given} are {len(means.calls)} metrics; give "
-            "scoring={...} a scorer for each"
+            f"a scorer gives one number, and {given} are {n} metrics; give scoring={{...}} a "
+            "scorer for each"
         )
     return SklearnScorer(means, group)
 
@@ -81,7 +82,8 @@ class SklearnScorer:
     def __init__(self, means: MetricMeans, group: object) -> None:
         self._means = means
         self._group = group
-        means.check(pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64}))
+        no_rows = pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64})
+        means.check(no_rows)
 
     def __call__(self, estimator: Any, X: Any, y: Any, groups: Any = None) -> float:  # noqa: N803 - scikit-learn's name
         """The metric's mean over the queries of the rows."""
@@ -95,8 +97,9 @@ class SklearnScorer:
                 f"{len(queries)} groups for {len(labels)} rows; give one for each row"
             )
         columns = {"query_id": queries, self._means.setup.roles.score: scores, "label": labels}
-        table = pl.DataFrame({name: pl.Series(values) for name, values in columns.items()})
-        mean = self._means.over(self._means.per_query(table), None)[call.text]
+        series = {name: pl.Series(values) for name, values in columns.items()}
+        per_query = self._means.per_query(pl.DataFrame(series))
+        mean = self._means.over(per_query)[call.text]
         return mean if call.higher_is_better else -mean
 
     def _groups_of(self, X: Any, routed: Any) -> Array:  # noqa: N803 - scikit-learn's name
@@ -140,7 +143,8 @@ class SklearnScorer:
 
 def scores_of(estimator: Any, X: Any) -> Array:  # noqa: N803 - scikit-learn's name
     """The scores by which an estimator ranks rows."""
-    method = next((name for name in METHODS if hasattr(estimator, name)), "predict")
+    methods = (name for name in METHODS if hasattr(estimator, name))
+    method = next(methods, "predict")
     function: Callable[[Any], Any] = getattr(estimator, method)
     scores = np.asarray(function(X), np.float64)
     if scores.ndim == 2 and scores.shape[1] == 2 and method == "predict_proba":

@@ -19,6 +19,7 @@ from .._support.methods import called_by_users
 from .._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
 from .._table.policies import Cutoff
 from .._table.runs import Runs
+from .._table.setup import Setup
 from .._table.table import Whole, in_memory
 from .._verbs.measure.judge import judge
 from .._verbs.measure.summary import Summary
@@ -103,16 +104,20 @@ def sentence_transformers_evaluator(
         If nobody judged some of the queries, which are left out, or no judged document is in the
         corpus.
     """
-    for option, texts in (("queries", queries), ("corpus", corpus)):
-        if not isinstance(texts, Mapping) or not texts:
-            raise InvalidOption(
-                f"{option}={shown(texts)}: write a dictionary of texts by their ids"
-            )
+    _refuse_no_texts("queries", queries)
+    _refuse_no_texts("corpus", corpus)
     means = MetricMeans.of(sentence_transformers_evaluator, metrics, options, table=True)
     resampling = Resampling(ci, interval, resamples, seed, progress=False)
-    evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
+    bases = (SearchEvaluator, evaluator_class())
+    evaluator = type("RankframeEvaluator", bases, {})
     search = Retrieval(top_k, batch_size, chunk_size, name, write_csv)
     return evaluator(means, resampling, queries, corpus, qrels, search)  # type: ignore[no-any-return]
+
+
+def _refuse_no_texts(option: str, texts: object) -> None:
+    """Refuse texts without ids, and no texts."""
+    if not isinstance(texts, Mapping) or not texts:
+        raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
 
 
 class Retrieval(NamedTuple):
@@ -133,6 +138,21 @@ class Model(Protocol):
     def encode(self, texts: list[object], /, **options: object) -> object: ...
 
     def similarity(self, queries: object, documents: object, /) -> object: ...
+
+
+def _query_and_doc(setup: Setup) -> tuple[str, str]:
+    """The names of the columns by which a search joins its judgments."""
+    if setup.policies.ascending:
+        raise InvalidOption(
+            "ascending=True: a search takes the most similar documents; leave it out"
+        )
+    query = setup.roles.query
+    doc = setup.roles.doc_name
+    if len(query) != 1 or doc is None:
+        raise InvalidOption(
+            "name one column of queries and one of documents, which the search joins with `qrels`"
+        )
+    return query[0], doc
 
 
 class SearchEvaluator:
@@ -157,59 +177,62 @@ class SearchEvaluator:
         search: Retrieval,
     ) -> None:
         super().__init__()
-        setup = means.setup
-        if setup.policies.ascending:
-            raise InvalidOption(
-                "ascending=True: a search takes the most similar documents; leave it out"
-            )
-        query, doc = setup.roles.query, setup.roles.doc_name
-        if len(query) != 1 or doc is None:
-            raise InvalidOption(
-                "name one column of queries and one of documents, which the search joins "
-                "with `qrels`"
-            )
-        self._means, self._resampling = means, resampling
-        self._query, self._doc = query[0], doc
-        if isinstance(qrels, Mapping):
-            names = {"query_id": self._query, "doc_id": doc, "label": setup.roles.label}
-            qrels = from_dicts(qrels=qrels).drop_nulls().rename(names)
-        self._qrels = own_columns(qrels, means.columns - {setup.roles.score}, "qrels")
+        self._query, self._doc = _query_and_doc(means.setup)
+        self._means = means
+        self._resampling = resampling
         self._search = search
-        ids = list(corpus)
-        keys = [key for key in setup.policies.tie_rule.keys if key.of == "document"]
-        if keys:  # the search keeps the first of equal similarities
-            by = [key.value(pl.col("id")) for key in keys]
-            ids = (
-                pl.DataFrame({"id": ids})
-                .sort(by, descending=[key.falling for key in keys])["id"]
-                .to_list()
-            )
-        self._docs = pl.Series(self._doc, ids)
-        self._corpus = [corpus[x] for x in ids]
+        self._qrels = self._judgments(qrels)
+        docs = self._in_tie_order(list(corpus))
+        self._docs = pl.Series(self._doc, docs)
+        self._corpus = [corpus[doc] for doc in docs]
         judged = self._judged(pl.Series(self._query, list(queries)))
-        asked = [x for x in queries if x in judged]
-        self._queries, self._texts = pl.Series(self._query, asked), [queries[x] for x in asked]
-        self.name, self.write_csv = search.name, search.write_csv
+        asked = [query for query in queries if query in judged]
+        self._queries = pl.Series(self._query, asked)
+        self._texts = [queries[query] for query in asked]
+        self.name = search.name
+        self.write_csv = search.write_csv
         self._prefix = f"{search.name}_" if search.name else ""
         self.primary_metric = self._prefix + means.names[0]
         self.greater_is_better = means.calls[0].higher_is_better
         self.per_query: pl.DataFrame | None = None
         self.summary: pl.DataFrame | None = None
 
+    def _judgments(self, qrels: object) -> pl.DataFrame:
+        """The columns of the judgments that the metrics need."""
+        roles = self._means.setup.roles
+        if isinstance(qrels, Mapping):
+            names = {"query_id": self._query, "doc_id": self._doc, "label": roles.label}
+            qrels = from_dicts(qrels=qrels).drop_nulls().rename(names)
+        columns = self._means.columns - {roles.score}
+        return own_columns(qrels, columns, "qrels")
+
+    def _in_tie_order(self, ids: list[object]) -> list[object]:
+        """The documents as the tie rule orders them: of equal similarities the first are kept."""
+        tie_rule = self._means.setup.policies.tie_rule
+        keys = [key for key in tie_rule.keys if key.of == "document"]
+        if not keys:
+            return ids
+        by = [key.value(pl.col("id")) for key in keys]
+        descending = [key.falling for key in keys]
+        docs = pl.DataFrame({"id": ids}).sort(by, descending=descending)
+        return docs["id"].to_list()
+
     def _judged(self, queries: pl.Series) -> set[object]:
         """The judged queries; refuse judgments that do not match the queries, documents or
         metrics.
         """
-        of_queries, docs = queries.to_frame(), self._docs.to_frame()
+        of_queries = queries.to_frame()
+        docs = self._docs.to_frame()
         run = of_queries.join(docs.head(1), how="cross")
-        there = self._qrels.select(name for name in run.columns if name in self._qrels.columns)
+        named = [name for name in run.columns if name in self._qrels.columns]
+        there = self._qrels.select(named)
         if there.schema == run.schema:
-            found = there.join(of_queries, on=self._query, how="semi").join(
-                docs, on=self._doc, how="semi"
-            )
-            run = pl.concat([run, found]).unique(maintain_order=True)
-        run = run.with_columns(pl.lit(0.0).alias(self._means.setup.roles.score))
-        judged = judge(in_memory(run, self._means.setup), self._qrels, judged_only="drop")
+            of_run = there.join(of_queries, on=self._query, how="semi")
+            matched = of_run.join(docs, on=self._doc, how="semi")
+            run = pl.concat([run, matched]).unique(maintain_order=True)
+        setup = self._means.setup
+        run = run.with_columns(pl.lit(0.0).alias(setup.roles.score))
+        judged = judge(in_memory(run, setup), self._qrels, judged_only="drop")
         self._means.per_query(judged)
         return set(judged[self._query])
 
@@ -224,56 +247,69 @@ class SearchEvaluator:
     ) -> dict[str, float]:
         """The means and the ends of their intervals; the trainer calls it."""
         setup = self._means.setup
-        judged = judge(
-            in_memory(self.search(model), setup, Whole()), self._qrels, judged_only="drop"
-        )
+        run = in_memory(self.search(model), setup, Whole())
+        judged = judge(run, self._qrels, judged_only="drop")
         self.per_query = self._means.per_query(judged)
-        found = self._means.over(self.per_query)
+        means = self._means.over(self.per_query)
         summary = Summary(tuple(self._means.calls), setup, Runs(), (), None, self._resampling)
         self.summary = summary.of_table(judged)
-        for end in ("ci_low", "ci_high") if self._resampling.ci is not None else ():
-            ends = self.summary.select("metric", end).drop_nulls().iter_rows()
-            found |= {f"{metric}_{end}": value for metric, value in ends}
-        found = {self._prefix + x: value for x, value in found.items()}
+        values = means | self._ends(self.summary)
+        results = {self._prefix + name: value for name, value in values.items()}
         if output_path is not None and self.write_csv:
-            self._write(Path(output_path), {"epoch": epoch, "steps": steps, **found})
+            self._write(Path(output_path), {"epoch": epoch, "steps": steps, **results})
         if hasattr(model, "model_card_data"):
-            self.store_metrics_in_model_card_data(model, found, epoch, steps)  # type: ignore[attr-defined]
-        return found
+            self.store_metrics_in_model_card_data(model, results, epoch, steps)  # type: ignore[attr-defined]
+        return results
+
+    def _ends(self, summary: pl.DataFrame) -> dict[str, float]:
+        """The ends of the intervals, by the names of the results."""
+        if self._resampling.ci is None:
+            return {}
+        ends: dict[str, float] = {}
+        for end in ("ci_low", "ci_high"):
+            rows = summary.select("metric", end).drop_nulls()
+            ends |= {f"{metric}_{end}": value for metric, value in rows.iter_rows()}
+        return ends
 
     def _write(self, folder: Path, row: Mapping[str, float]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"rankframe_evaluation_{self._prefix}results.csv"
         with path.open("a", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows(
-                [row.values()] if file.tell() else [row.keys(), row.values()]
-            )
+            lines = csv.writer(file)
+            if not file.tell():
+                lines.writerow(row.keys())
+            lines.writerow(row.values())
 
     def search(self, model: Model) -> pl.DataFrame:
         """The documents that are most similar to each query, with their similarity: a row per query
         and document.
         """
+        n_queries = len(self._texts)
         of_queries = self._embedded(model, "query", self._texts)
-        scores, docs = np.empty((len(self._texts), 0)), np.empty((len(self._texts), 0), np.int64)
-        for start in range(0, len(self._corpus), self._search.chunk_size):
-            of_docs = self._embedded(
-                model, "document", self._corpus[start : start + self._search.chunk_size]
-            )
-            more = array_of(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
-            if np.isnan(more).any():
+        scores = np.empty((n_queries, 0))
+        docs = np.empty((n_queries, 0), np.int64)
+        size = self._search.chunk_size
+        for start in range(0, len(self._corpus), size):
+            chunk = self._corpus[start : start + size]
+            of_docs = self._embedded(model, "document", chunk)
+            similarity = array_of(model.similarity(of_queries, of_docs), "similarity")
+            of_chunk = similarity.astype(np.float64)
+            if np.isnan(of_chunk).any():
                 raise InvalidData(
                     "the model's similarities are NaN, as after a step of the training that "
                     "diverged"
                 )
-            scores = np.hstack([scores, more])
-            docs = np.hstack(
-                [docs, np.broadcast_to(np.arange(start, start + more.shape[1]), more.shape)]
-            )
+            numbers = np.arange(start, start + of_chunk.shape[1])
+            scores = np.hstack([scores, of_chunk])
+            docs = np.hstack([docs, np.broadcast_to(numbers, of_chunk.shape)])
             best = np.array([first(row, self._search.top_k) for row in scores])
-            scores, docs = np.take_along_axis(scores, best, 1), np.take_along_axis(docs, best, 1)
-        queries = self._queries.gather(np.repeat(np.arange(len(docs)), docs.shape[1]))
+            scores = np.take_along_axis(scores, best, 1)
+            docs = np.take_along_axis(docs, best, 1)
+        query_of_row = np.repeat(np.arange(len(docs)), docs.shape[1])
+        query = self._queries.gather(query_of_row)
+        doc = self._docs.gather(docs.ravel())
         score = pl.Series(self._means.setup.roles.score, scores.ravel())
-        return pl.DataFrame([queries, self._docs.gather(docs.ravel()), score])
+        return pl.DataFrame([query, doc, score])
 
     def _embedded(self, model: Model, kind: str, texts: Sequence[object]) -> object:
         """The embeddings of texts; models before version 5 embed queries and documents alike."""
@@ -288,8 +324,8 @@ class SearchEvaluator:
     def get_config_dict(self) -> dict[str, object]:
         """The settings of the evaluator for a model card."""
         policies = self._means.setup.followed(())
-        own = {"relevant": policies["relevant"], "ties": policies["ties"]}
-        return {"metrics": self._means.names, "top_k": self._search.top_k, **own}
+        followed = {name: policies[name] for name in ("relevant", "ties")}
+        return {"metrics": self._means.names, "top_k": self._search.top_k, **followed}
 
 
 def first(scores: Array, k: int) -> Array:
@@ -297,7 +333,8 @@ def first(scores: Array, k: int) -> Array:
     k = min(k, len(scores))
     least = np.partition(scores, -k)[-k]
     there = np.flatnonzero(scores >= least)
-    return there[np.argsort(-scores[there], kind="stable")][:k]
+    falling = np.argsort(-scores[there], kind="stable")
+    return there[falling][:k]
 
 
 def evaluator_class() -> Any:

@@ -46,6 +46,8 @@ NOT_HERE = (
         "_lift/engine",
         "_lift/arrow_kernel",
         "_lift/spark_tables",
+        "_lift/tried_names",
+        "_support/tried_options",
         "_lift/pandas",
         "_lift/polars",
         "_words/group_rows",
@@ -96,6 +98,8 @@ UNREACHED = (
     "there is no method to tune",  # the command line requires --method
     "name each file in one list",
     "a pattern stands alone",
+    *("ties='error' forbids it", "reads labels, which it does not declare"),  # of another score, and metrics of one's own
+    ".fill_null(False).all().over(",  # code for a frame, which a command cannot run
     "rf.from_dicts(",
 )
 

@@ -48,7 +48,9 @@ def test_skewed_values_are_drawn_and_others_have_the_quantiles_of_draws(monkeypa
 
     def seen(some: Sample, resamples: int, *_: object) -> tuple[Floats, Floats]:
         drawn.append(resamples)
-        return with_one_more(some, 50, 0, None)
+        below, above = with_one_more(some, 50, 0, None)
+        shape = resamples, below.shape[1]
+        return np.resize(below, shape), np.resize(above, shape)
 
     monkeypatch.setattr(estimators, "with_one_more", seen)
     ESTIMATORS["bounded"](sample, 0.95)

@@ -11,6 +11,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.registry import VERBS
+from rankframe._verbs.call.declaration import verb_of
 from rankframe.errors import InvalidData, InvalidOption
 from rankframe.results import Grid, Result, render
 from tests.support.each import each
@@ -59,7 +60,7 @@ def test_the_settings_of_a_result_have_the_calls_own_arguments() -> None:
     for verb, call in RESULTS.items():
         if verb in ("compare", "gate"):
             continue
-        declared: Any = VERBS[verb]
+        declared: Any = verb_of(VERBS[verb].function)  # type: ignore[attr-defined]
         assert {*declared.parameters} - {"qrels"} <= {*call(DF.rank).settings}, verb
     found = DF.rank.on(relevant=2).fusion.overlap(runs=["new", "old"], k=1)
     assert found.settings["policies"]["relevant"] == 2

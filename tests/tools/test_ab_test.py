@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from doctest import DocTestParser
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "ab_test.md"
 
 def users() -> pl.DataFrame:
     """The table of the page, made by its own code."""
-    (code,) = re.findall(r"```python\n((?:>>> .*\n)*?>>> users = .*\n)", PAGE.read_text("utf-8"))
+    examples = DocTestParser().get_examples(PAGE.read_text("utf-8"))
     names: dict[str, Any] = {}
-    exec(re.sub(r"^>>> ", "", code, flags=re.MULTILINE), names)
+    for example in examples:
+        exec(example.source, names)
+        if "users" in names:
+            break
     return names["users"]
 
 

@@ -565,12 +565,12 @@ def _of_pairs(
     of_pairs = table.by_parts(work)
     no_value = pl.lit(None, pl.Float64)
     others = [no_value.alias(call.text) for call in calls if not call.of_pairs]
-    values = {}
+    by_pair = {}
     for first, second in pairs:
         of_pair = of_pairs.filter(pl.col("#first") == first, pl.col("#second") == second)
         by_query = left_joined(queries, of_pair, queries.columns)
-        values[first, second] = numbers_in(by_query.with_columns(others), calls)
-    return values
+        by_pair[first, second] = numbers_in(by_query.with_columns(others), calls)
+    return by_pair
 
 
 RESERVED = ("metric", "baseline", "run")
