@@ -85,9 +85,10 @@ def evaluate(
         The number of buckets that the queries are hashed to; a Python worker holds one bucket in
         memory at a time. ``None`` counts the rows and makes one bucket for every 100,000.
     **options
-        Column names and policies, as for ``df.rank.on``. Rows of a Spark table have no order, so
-        ``ties="order"`` is refused, and a table without a document column needs ``ties="best"``,
-        ``"worst"``, ``"expected"`` or ``"error"``.
+        The options `runs` and `run` of ``df.rank.evaluate``, of which `runs` are columns of scores;
+        and column names and policies, as for ``df.rank.on``. Rows of a Spark table have no order,
+        so ``ties="order"`` is refused, and a table without a document column needs
+        ``ties="best"``, ``"worst"``, ``"expected"`` or ``"error"``.
 
     Returns
     -------

@@ -348,6 +348,14 @@ def test_rank_takes_dask_frames_and_says_what_it_is() -> None:
     assert rf.dask.DaskRanker is type(ddf.rank)
 
 
+def test_values_of_several_runs_are_those_of_a_polars_frame() -> None:
+    df = DF.with_columns(new=pl.col("score") * -1)
+    found = to_dask(df).rank.evaluate("map", runs=["score", "new"])
+    assert_same(found, df.rank.evaluate("map", runs=["score", "new"]))
+    stacked = pl.concat([df.with_columns(run=pl.lit(name)) for name in "ab"])
+    assert_same(to_dask(stacked).rank.evaluate("map", run="run"), stacked.rank.evaluate("map", run="run"))
+
+
 def test_means_of_several_runs_are_those_of_a_polars_frame() -> None:
     df = DF.with_columns(new=pl.col("score") * -1)
     assert_same(to_dask(df).rank.mean("map", runs=["score", "new"]), df.rank.mean("map", runs=["score", "new"]))

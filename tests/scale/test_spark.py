@@ -423,11 +423,15 @@ def test_means_of_several_runs_are_those_of_a_polars_frame(spark: Any) -> None:
     df = RUN.rank.judge(QRELS, run_only="drop").with_columns(new=pl.col("score") * -1)
     of_scores = rankframe.spark.mean(to_spark(spark, df), "map", runs=["score", "new"], buckets=3)
     assert_same(of_scores, df.rank.mean("map", runs=["score", "new"]))
+    values_of_scores = rankframe.spark.evaluate(to_spark(spark, df), "map", runs=["score", "new"], buckets=3)
+    assert_same(values_of_scores, df.rank.evaluate("map", runs=["score", "new"]))
     stacked = pl.concat([df.with_columns(run=pl.lit(name)) for name in "ab"])
     assert_same(
         rankframe.spark.summarize(to_spark(spark, stacked), "map", run="run", ci=None, buckets=3),
         stacked.rank.summarize("map", run="run", ci=None),
     )
+    values_by_name = rankframe.spark.evaluate(to_spark(spark, stacked), "map", run="run", buckets=3)
+    assert_same(values_by_name, stacked.rank.evaluate("map", run="run"))
 
 
 def runs_of_three(*, absent: bool = True) -> pl.DataFrame:
