@@ -46,6 +46,8 @@ STRENGTH = (0.05, 0.6)
 """The opacity of the weakest and the strongest cell; text is legible on both."""
 NAME = 24
 """The most letters per line of a label beside an axis."""
+BRACKET = re.compile(r"\([^()]{1,14}\)")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 ENDS = ("x", "y", "x2", "y2", "size")
 DRAWN = {*ENDS, "label", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
@@ -211,7 +213,9 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
     scale = alt.Scale(**of_scale)
     if axis.ticks is None:
         whole = {"tickMinStep": 1, "format": ",d"} if axis.whole else {}
-        return {"scale": scale, "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
+        # labels at the ends stand under their ticks, not inwards of them
+        look = {"tickCount": 5, "labelFlush": False, **whole}
+        return {"scale": scale, "axis": alt.Axis(grid=axis.grid, **look)}
     places = [place for place, _ in axis.ticks]
     names = [_lines(name, NAME) for _, name in axis.ticks]
     place = f"indexof({json.dumps(places)}, datum.value)"
@@ -433,8 +437,11 @@ def _largest(mark: Mark) -> float:
 
 
 def _wrapped(text: str, width: float) -> list[str]:
+    """The lines of a text; none ends within a short bracket, such as the range of labels."""
     letters = max(int(width), 20)
-    return textwrap.wrap(text, letters)
+    whole = BRACKET.sub(lambda bracket: bracket[0].replace(" ", NO_BREAK), text)
+    lines = textwrap.wrap(whole, letters)
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _lines(text: str, width: float) -> str | list[str] | None:

@@ -90,7 +90,7 @@ c & \$dense\$ & 0.300 &  \\
 \bottomrule
 \end{tabular}
 \par\smallskip
-{\footnotesize Letters name the runs that a run is significantly better than: p \textless{} 0.05 by the paired permutation test, after Holm's correction for 6 comparisons of all metrics together. Bold: the best of its column. Means over 1,200 queries.}
+{\footnotesize Letters name the runs that a run is significantly better than: p $<$ 0.05 by the paired permutation test, after Holm's correction for 6 comparisons of all metrics together. Bold: the best of its column. Means over 1,200 queries.}
 \end{table}
 """
 
@@ -120,7 +120,7 @@ def test_latex_escapes_what_tex_would_run() -> None:
     table = pl.DataFrame({"metric": ["rr"], "mean": [0.5], "market": ["\\{x}~^<>#_%&$\n"]})
     row = report.latex(table).splitlines()[6]
     assert row == (
-        r"\textbackslash{}\{x\}\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\#\_\%\&\$  & rr & 0.500 \\"
+        r"\textbackslash{}\{x\}\textasciitilde{}\textasciicircum{}$<$$>$\#\_\%\&\$  & rr & 0.500 \\"
     )
 
 

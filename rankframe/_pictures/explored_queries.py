@@ -1,0 +1,175 @@
+"""The queries that a reader of a report explores: their values, and what each run ranked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from .._catalog.call import Call
+from .._results.grid import in_words
+from .._results.markup import visible
+from .._table.runs import RUN, Runs
+from .._table.table import Table
+from .._verbs.measure.paired_values import rows_of_queries
+from .plots import BARS
+from .worst_queries import SHOWN, has_rankings, ranks_of_runs
+
+RANKINGS = 120
+"""The most rankings in a page: of many runs, fewer queries have theirs."""
+SPREAD = "#spread"
+"""The column of how much the values of a query differ."""
+PLACE = "#place"
+"""The column of a query's place in the plot of differences."""
+
+
+@dataclass(frozen=True)
+class ExploredQueries:
+    """The queries whose values differ most between the runs; of one run, the worst ones.
+
+    Attributes
+    ----------
+    table
+        The table, with labels.
+    runs
+        Its runs.
+    names
+        The names of the runs, the one first that the others are compared with.
+    call
+        The metric.
+    values
+        The values of the metric, a row per run and query.
+    slices
+        The columns of the values that have slices, and the names of these slices.
+    show
+        The further columns to show beside the documents.
+    """
+
+    table: Table[pl.DataFrame]
+    runs: Runs
+    names: Sequence[str]
+    call: Call
+    values: pl.DataFrame
+    slices: Mapping[str, str]
+    show: Sequence[str]
+
+    @property
+    def query(self) -> tuple[str, ...]:
+        """The columns that identify a query."""
+        return self.runs.queries(self.table.setup).roles.query
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that identify a document of a query, which need not be shown again."""
+        doc = self.table.setup.roles.doc_in(self.table.rows.columns)
+        return self.query if doc is None else (*self.query, doc)
+
+    @property
+    def of_runs(self) -> list[str]:
+        """The columns of the runs' values in a row per query."""
+        return [f"#value{i}" for i in range(len(self.names))]
+
+    def for_script(self) -> str:
+        """What the script of the page reads: JSON without a letter that HTML could mistake."""
+        queries = self._with_places()
+        n_queries = len(queries)
+        by_spread = queries.sort(SPREAD, descending=True, nulls_last=True, maintain_order=True)
+        listed = by_spread.head(BARS)
+        ranked = listed.head(max(1, RANKINGS // len(self.names)))
+        if len(self.names) > 1:
+            ranked = ranked.filter(pl.col(SPREAD) != 0)
+        documents = self._documents(ranked.select(self.query))
+        entries = []
+        for row in listed.iter_rows(named=True):
+            key = tuple(row[name] for name in self.query)
+            entries.append(self._entry(row, documents.get(key, [])))
+        facts: dict[str, object] = {
+            "metric": in_words(self.call.text),
+            "higher": self.call.higher_is_better,
+            "runs": [*map(visible, self.names)],
+            "slices": [*map(visible, self.slices.values())],
+            "show": [visible(name) for name in self.show if name not in self.key],
+            "relevant": self.table.setup.policies.relevant,
+            "shown": SHOWN,
+            "ranked": len(documents),
+            "n": n_queries,
+            "paired": queries[PLACE].count(),
+            "bars": BARS,
+            "queries": entries,
+        }
+        text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+        return text.replace("<", "\\u003c").replace(">", "\\u003e")
+
+    def _with_places(self) -> pl.DataFrame:
+        """A row per query: its slices, its values, their spread, its place among differences."""
+        value = pl.col(self.call.text)
+        values = []
+        for name, column in zip(self.names, self.of_runs, strict=True):
+            of_run = value.filter(pl.col(RUN) == name)
+            values.append(of_run.first().alias(column))
+        slices = [pl.col(column).drop_nulls().first() for column in self.slices]
+        by_query = self.values.group_by(self.query, maintain_order=True)
+        queries = by_query.agg(*slices, *values)
+        first, *others = map(pl.col, self.of_runs)
+        if not others:
+            worst_first = -first if self.call.higher_is_better else first
+            no_place = pl.lit(None, pl.UInt32)
+            return queries.with_columns(worst_first.alias(SPREAD), no_place.alias(PLACE))
+        differences = [other - first for other in others]
+        spread = pl.max_horizontal(difference.abs() for difference in differences)
+        place = differences[0].rank("ordinal", descending=True) - 1
+        return queries.with_columns(spread.alias(SPREAD), place.alias(PLACE))
+
+    def _entry(self, row: Mapping[str, Any], documents: list[list[object]]) -> list[object]:
+        """A query as the script reads it: name, place, slices, values and documents."""
+        name = ", ".join(_text(row[column]) for column in self.query)
+        slices = [_text(row[column]) for column in self.slices]
+        values = [_rounded(row[column]) for column in self.of_runs]
+        return [name, row[PLACE], slices, values, documents]
+
+    def _documents(self, queries: pl.DataFrame) -> dict[tuple[object, ...], list[list[object]]]:
+        """The documents at the top of any run, by query: name, label, ranks and columns to show."""
+        table = rows_of_queries(self.table, self.runs, [self.call], queries)
+        setup = self.runs.queries(table.setup)
+        doc = setup.roles.doc_in(table.rows.columns)
+        if doc is None or not has_rankings(table.rows, table.setup, self.runs):
+            return {}
+        key = self.key
+        show = [name for name in self.show if name not in key]
+        label = setup.roles.label
+        facts = dict.fromkeys((label, *show))
+        rows = ranks_of_runs(table.rows, table.setup, self.runs)
+        columns = []
+        ranks = []
+        for i, run in enumerate(self.names):
+            of_run = pl.col("rank").filter(pl.col(RUN) == run)
+            columns.append(f"#rank{i}")
+            ranks.append(of_run.drop_nulls().first().alias(columns[i]))
+        of_documents = rows.group_by(key, maintain_order=True)
+        known = (pl.col(name).drop_nulls().first() for name in facts)
+        documents = of_documents.agg(*known, *ranks)
+        is_at_top = pl.any_horizontal(pl.col(columns) <= SHOWN)
+        at_top: dict[tuple[object, ...], list[list[object]]] = {}
+        for row in documents.filter(is_at_top).iter_rows(named=True):
+            query = tuple(row[name] for name in self.query)
+            ranks_of_document = [row[name] for name in columns]
+            shown = [_text(row[name]) for name in show]
+            entry = [_text(row[doc]), _rounded(row[label]), *ranks_of_document, *shown]
+            at_top.setdefault(query, []).append(entry)
+        return at_top
+
+
+def _text(value: object) -> str:
+    return "null" if value is None else visible(str(value))
+
+
+def _rounded(value: Any) -> float | int | None:
+    """A number as JSON holds it, with six digits."""
+    if value is None or not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() else rounded
