@@ -228,7 +228,8 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
     """Draw the figure on Matplotlib axes, new ones by default.
 
-    Without a background, colours follow the user's style.
+    Without a background, colours follow the user's style; of a style without a ground, text is
+    in `GREY`, legible on light and on dark pages.
     """
     pyplot = load("matplotlib.pyplot", "plot")
     refuse_other_axes(pyplot, ax)
@@ -240,7 +241,11 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     if is_new:
         size = (WIDTH / 100, 1.7 + figure.height / 100)
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    # without a ground, the picture stands on a page that may be dark
+    is_clear = ground is None and is_new and ax.figure.get_facecolor()[3] == 0
     ink = pyplot.rcParams["text.color"] if ground is None else ink_on(ground)
+    if is_clear:
+        ink = GREY
     ax.grid(True, alpha=FAINT)
     ax.set_axisbelow(True)
     escaped = figure.written(_without_formulas)
@@ -257,7 +262,10 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         columns = _legend_columns(escaped, 0.6, width, 4.8) if is_new else None
         _set_legend(ax, figure, escaped, columns)
     if ground is not None:
-        _recolour(ax, ink, ground)
+        for patch in (ax.figure.patch, ax.patch):
+            patch.set_facecolor(ground)
+    if ground is not None or is_clear:
+        _recolour(ax, ink)
     axes: Axes = ax
     return axes
 
@@ -349,12 +357,10 @@ def _fit(text: str, width: float) -> str:
     return "\n".join(map(_without_formulas, lines))
 
 
-def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
-    """Set the background, and text and lines in a colour that contrasts with it."""
+def _recolour(ax: Axes, ink: str) -> None:
+    """Set text and lines in a colour that contrasts with the background."""
     from matplotlib.text import Text
 
-    for patch in (ax.figure.patch, ax.patch):
-        patch.set_facecolor(background)
     ax.tick_params(which="both", color=ink, labelcolor=ink, grid_color=ink)
     ax.spines[:].set_color(ink)
     for text in ax.findobj(Text):

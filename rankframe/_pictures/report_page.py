@@ -184,7 +184,7 @@ WIDE = (
     "test finds a difference"
 )
 """The words on bounded intervals in a caption."""
-PIECE = re.compile(r"(\([^()]{1,14}\)|(?<![^\s-])[^\s-]{1,14}(?![^\s-])-?)")
+PIECE = re.compile(r"(\([^()]{1,16}\)|(?<![^\s-])\S{1,13}(?:-|(?!\S)))")
 """A short word, or a short text in brackets such as the range of labels."""
 PLACES = re.compile(r' (?:d|transform|x2?|y2?|width|height)="[^"]*"')
 """The attributes of a drawing that say where its marks stand."""
@@ -707,22 +707,28 @@ def on_page(grid: Grid) -> Grid:
 def answer_first(tests: Grid, by: Sequence[str]) -> Grid:
     """The tests of pairs with the difference, p and the counts before the names and the means.
 
-    A phone shows the first columns. The run stands there, too, where there are several pairs.
+    A phone shows the first columns. The names of runs that differ stand there, too.
     """
     n_words = len(tests.words)
     n_figures = len(tests.figures)
     metric, run, baseline = range(len(by), n_words)
     of_slice = [*range(len(by)), metric]
     baseline_mean, mean, *answer = range(n_words, n_words + n_figures)
-    pairs = {(row[run].text, row[baseline].text) for row in tests.rows}
     names = [run, baseline]
-    places = [*of_slice, *answer, *names, mean, baseline_mean]
-    if len(pairs) > 1:
-        places = [*of_slice, *names, *answer, mean, baseline_mean]
+    differing = [name for name in names if len({row[name].text for row in tests.rows}) > 1]
+    equal = [name for name in names if name not in differing]
+    places = [*of_slice, *differing, *answer, *equal, mean, baseline_mean]
     heads = tuple(tests.head[place] for place in places)
     ends = tuple(place >= n_words for place in places)
-    rows = [[row[place] for place in places] for row in tests.rows]
+    rows = [[_narrow(row[place]) for place in places] for row in tests.rows]
     return Grid(heads, (), rows, tests.notes, ends=ends)
+
+
+def _narrow(cell: Cell) -> Cell:
+    """A cell with its bracket, such as an adjusted p, on a second line."""
+    text, bracket, rest = cell.text.partition(" (")
+    is_number = cell.number is not None
+    return replace(cell, text=text, below=f"({rest}") if bracket and is_number else cell
 
 
 def of_differences(pairs: Comparison[pl.DataFrame] | None) -> str:

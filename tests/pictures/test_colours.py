@@ -190,6 +190,20 @@ def test_text_of_a_matplotlib_figure_contrasts_with_its_ground_and_is_10_pixels_
         assert text.get_fontsize() * PHONE / (ax.figure.get_figwidth() * 72) >= SMALL, text.get_text()
 
 
+@each("name", ["curve", "differences", "slices", "distribution"], sample=4)
+def test_text_of_a_matplotlib_figure_without_a_ground_is_legible_on_light_and_on_dark_pages(name: str) -> None:
+    pyplot.close("all")  # of the case before
+    clear = {"figure.facecolor": (1, 1, 1, 0), "axes.facecolor": "none"}
+    with pyplot.style.context(clear):
+        ax = DRAWINGS[name](DF.to_pandas().rank.plot)
+        saved(ax)
+    assert ax.figure.get_facecolor()[3] == 0
+    for text in written(ax):
+        for page in ("#ffffff", "#111111", "#1e1e1e"):  # of Jupyter, of its dark theme, of VS Code's
+            # WCAG asks 3 : 1 of what is needed to read a graphic, and no one colour has 4.5 on all of these
+            assert contrast(mpl.colors.to_hex(text.get_color()), page) >= 4, text.get_text()
+
+
 def written(ax: Any) -> list[Text]:
     """The texts that a figure shows."""
     found = [text for text in ax.figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
