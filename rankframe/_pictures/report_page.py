@@ -259,9 +259,10 @@ def report(
     differences, in bold where the corrected p-value is below 0.05; whether runs differ in depth or
     in judgments; and the findings of :meth:`check`. Sections follow: one per column of slices, the
     largest first, with a mark on those of too few queries for a significant difference; the tests;
-    the fusion; plots; the worst queries that have a relevant document, with the contribution of
-    each document; and the settings: policies, versions, seeds, numbers of rows. The file follows
-    the reader's choice of light or dark mode, and loads no other file.
+    the queries, where a click shows the rankings of one side by side; the fusion; plots; the worst
+    queries that have a relevant document, with the contribution of each document; and the settings:
+    policies, versions, seeds, numbers of rows. The file follows the reader's choice of light or
+    dark mode, and loads no other file.
 
     Raises
     ------

@@ -161,7 +161,16 @@ def test_the_tests_show_both_p_values_where_they_are_corrected() -> None:
     assert "0.031 <small>(0.062)</small>" in page
     assert "Intervals agree with p, not with adjusted p." in page
     page = section(written(table({"x": (6, 9, 0)}), "rr", runs=["old", "new"]), "Comparison")
-    assert rows(page)[0] == ["metric", "difference", "p", "wins-ties-losses", "run", "baseline", "mean", "baseline mean"]
+    assert rows(page)[0] == [
+        "metric",
+        "difference",
+        "p",
+        "wins-ties-losses",
+        "run",
+        "baseline",
+        "mean",
+        "baseline mean",
+    ]
     assert rows(page)[1] == ["rr", "+0.200", "0.031", "6-9-0", "new", "old", "1.000", "0.800"]
 
 

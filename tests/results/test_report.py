@@ -119,9 +119,7 @@ def test_a_comparison_as_latex() -> None:
 def test_latex_escapes_what_tex_would_run() -> None:
     table = pl.DataFrame({"metric": ["rr"], "mean": [0.5], "market": ["\\{x}~^<>#_%&$\n"]})
     row = report.latex(table).splitlines()[6]
-    assert row == (
-        r"\textbackslash{}\{x\}\textasciitilde{}\textasciicircum{}$<$$>$\#\_\%\&\$  & rr & 0.500 \\"
-    )
+    assert row == (r"\textbackslash{}\{x\}\textasciitilde{}\textasciicircum{}$<$$>$\#\_\%\&\$  & rr & 0.500 \\")
 
 
 @each("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028"])
