@@ -15,7 +15,6 @@ from .._results.grid import in_words
 from .._results.markup import visible
 from .._table.runs import RUN, Runs
 from .._table.table import Table
-from .._verbs.measure.paired_values import rows_of_queries
 from .plots import BARS
 from .worst_queries import SHOWN, has_rankings, ranks_of_runs
 
@@ -63,10 +62,16 @@ class ExploredQueries:
         return self.runs.queries(self.table.setup).roles.query
 
     @property
-    def key(self) -> tuple[str, ...]:
-        """The columns that identify a document of a query, which need not be shown again."""
-        doc = self.table.setup.roles.doc_in(self.table.rows.columns)
-        return self.query if doc is None else (*self.query, doc)
+    def doc(self) -> str | None:
+        """The column of the documents' ids, if the table has rankings of documents."""
+        rows = self.table.rows
+        setup = self.table.setup
+        return setup.roles.doc_in(rows.columns) if has_rankings(rows, setup, self.runs) else None
+
+    @property
+    def shown(self) -> list[str]:
+        """The columns to show beside a document, but for those that identify it."""
+        return [name for name in self.show if name not in (*self.query, self.doc)]
 
     @property
     def of_runs(self) -> list[str]:
@@ -76,7 +81,6 @@ class ExploredQueries:
     def for_script(self) -> str:
         """What the script of the page reads: JSON without a letter that HTML could mistake."""
         queries = self._with_places()
-        n_queries = len(queries)
         by_spread = queries.sort(SPREAD, descending=True, nulls_last=True, maintain_order=True)
         listed = by_spread.head(BARS)
         ranked = listed.head(max(1, RANKINGS // len(self.names)))
@@ -87,22 +91,24 @@ class ExploredQueries:
         for row in listed.iter_rows(named=True):
             key = tuple(row[name] for name in self.query)
             entries.append(self._entry(row, documents.get(key, [])))
-        facts: dict[str, object] = {
-            "metric": in_words(self.call.text),
-            "higher": self.call.higher_is_better,
-            "runs": [*map(visible, self.names)],
-            "slices": [*map(visible, self.slices.values())],
-            "show": [visible(name) for name in self.show if name not in self.key],
-            "relevant": self.table.setup.policies.relevant,
-            "shown": SHOWN,
-            "ranked": len(documents),
-            "n": n_queries,
-            "paired": queries[PLACE].count(),
-            "bars": BARS,
-            "queries": entries,
-        }
+        facts = self._facts()
+        facts["ranked"] = len(documents)
+        facts["n"] = len(queries)
+        facts["paired"] = queries[PLACE].count()
+        facts["queries"] = entries
         text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
         return text.replace("<", "\\u003c").replace(">", "\\u003e")
+
+    def _facts(self) -> dict[str, object]:
+        """What holds for all queries: the metric, names, and what is shown of how many."""
+        facts: dict[str, object] = {"metric": in_words(self.call.text)}
+        facts["runs"] = [*map(visible, self.names)]
+        facts["slices"] = [*map(visible, self.slices.values())]
+        facts["show"] = [*map(visible, self.shown)]
+        facts["relevant"] = self.table.setup.policies.relevant
+        facts["shown"] = SHOWN
+        facts["bars"] = BARS
+        return facts
 
     def _with_places(self) -> pl.DataFrame:
         """A row per query: its slices, its values, their spread, its place among differences."""
@@ -132,35 +138,64 @@ class ExploredQueries:
         return [name, row[PLACE], slices, values, documents]
 
     def _documents(self, queries: pl.DataFrame) -> dict[tuple[object, ...], list[list[object]]]:
-        """The documents at the top of any run, by query: name, label, ranks and columns to show."""
-        table = rows_of_queries(self.table, self.runs, [self.call], queries)
-        setup = self.runs.queries(table.setup)
-        doc = setup.roles.doc_in(table.rows.columns)
-        if doc is None or not has_rankings(table.rows, table.setup, self.runs):
+        """The documents at the top of any run, by query: id, label, ranks and columns to show."""
+        doc = self.doc
+        if doc is None:
             return {}
-        key = self.key
-        show = [name for name in self.show if name not in key]
-        label = setup.roles.label
-        facts = dict.fromkeys((label, *show))
-        rows = ranks_of_runs(table.rows, table.setup, self.runs)
-        columns = []
-        ranks = []
-        for i, run in enumerate(self.names):
-            of_run = pl.col("rank").filter(pl.col(RUN) == run)
-            columns.append(f"#rank{i}")
-            ranks.append(of_run.drop_nulls().first().alias(columns[i]))
-        of_documents = rows.group_by(key, maintain_order=True)
-        known = (pl.col(name).drop_nulls().first() for name in facts)
-        documents = of_documents.agg(*known, *ranks)
-        is_at_top = pl.any_horizontal(pl.col(columns) <= SHOWN)
-        at_top: dict[tuple[object, ...], list[list[object]]] = {}
-        for row in documents.filter(is_at_top).iter_rows(named=True):
+        label = self.table.setup.roles.label
+        facts = tuple(dict.fromkeys((label, *self.shown)))
+        at_top = AtTop(queries, doc, facts, self.runs, tuple(self.names))
+        by_query: dict[tuple[object, ...], list[list[object]]] = {}
+        for row in self.table.by_parts(at_top).iter_rows(named=True):
             query = tuple(row[name] for name in self.query)
-            ranks_of_document = [row[name] for name in columns]
-            shown = [_text(row[name]) for name in show]
-            entry = [_text(row[doc]), _rounded(row[label]), *ranks_of_document, *shown]
-            at_top.setdefault(query, []).append(entry)
-        return at_top
+            ranks = [row[name] for name in at_top.ranks]
+            shown = [_text(row[name]) for name in self.shown]
+            entry = [_text(row[doc]), _rounded(row[label]), *ranks, *shown]
+            by_query.setdefault(query, []).append(entry)
+        return by_query
+
+
+@dataclass(frozen=True)
+class AtTop:
+    """The documents of a part at the top of any run, in some queries, with their ranks in all.
+
+    Attributes
+    ----------
+    queries
+        The queries.
+    doc
+        The column of the documents' ids.
+    facts
+        The further columns of a document.
+    runs, names
+        The runs, and their names.
+    """
+
+    queries: pl.DataFrame
+    doc: str
+    facts: tuple[str, ...]
+    runs: Runs
+    names: tuple[str, ...]
+
+    @property
+    def ranks(self) -> list[str]:
+        """The columns of the ranks, one per run."""
+        return [f"#rank{i}" for i in range(len(self.names))]
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        query = self.queries.columns
+        same: Any = {"on": query, "how": "semi", "nulls_equal": True}
+        rows = part.rows.join(self.queries, maintain_order="left", **same)
+        rows = ranks_of_runs(rows, part.setup, self.runs)
+        ranks = []
+        for run, column in zip(self.names, self.ranks, strict=True):
+            of_run = pl.col("rank").filter(pl.col(RUN) == run)
+            ranks.append(of_run.drop_nulls().first().alias(column))
+        facts = [pl.col(name).drop_nulls().first() for name in self.facts]
+        of_documents = rows.group_by(*query, self.doc, maintain_order=True)
+        documents = of_documents.agg(*facts, *ranks)
+        is_at_top = pl.any_horizontal(pl.col(self.ranks) <= SHOWN)
+        return documents.filter(is_at_top)
 
 
 def _text(value: object) -> str:
