@@ -83,7 +83,8 @@ class ExploredQueries:
         queries = self._with_places()
         by_spread = queries.sort(SPREAD, descending=True, nulls_last=True, maintain_order=True)
         listed = by_spread.head(BARS)
-        ranked = listed.head(max(1, RANKINGS // len(self.names)))
+        most = RANKINGS // max(2, len(self.names))
+        ranked = listed.head(max(1, most))
         if len(self.names) > 1:
             ranked = ranked.filter(pl.col(SPREAD) != 0)
         documents = self._documents(ranked.select(self.query))

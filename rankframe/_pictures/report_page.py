@@ -767,6 +767,8 @@ def picture(name: str, make: Callable[..., Figure], *args: object, **options: ob
     # only in attributes, as a run's name may contain the colour
     svg = svg.replace(f'="{GREY}"', '="currentColor"')
     svg = PLACES.sub(_rounded_places, svg)
+    # no reader reads out a path, and a thousand of them make a page larger
+    svg = svg.replace('<path aria-hidden="true" ', "<path ")
     subtitle = without_kind(figure.subtitle)
     return Picture(figure.title, subtitle, _legend(figure), svg)
 

@@ -11,6 +11,7 @@ class Explorer {
   constructor(facts) {
     this.facts = facts
     this.several = facts.runs.length > 1
+    this.most = this.several ? "that differ most" : "with the worst values"
     this.other = this.several ? 1 : 0
     this.chosen = 0
     this.chosenSlices = facts.slices.map(() => null)
@@ -70,7 +71,8 @@ class Explorer {
     const heads = [made("th", named("query"), { scope: "col" })]
     if (this.several) heads.push(made("th", named("difference"), number))
     heads.push(...this.facts.slices.map(slice => made("th", named(slice), { scope: "col" })))
-    heads.push(...this.facts.runs.map(run => made("th", named(run), number)))
+    const values = this.several ? this.facts.runs : [this.facts.metric]
+    heads.push(...values.map(name => made("th", named(name), number)))
     this.table.tHead.rows[0].append(...heads)
   }
 
@@ -109,8 +111,7 @@ class Explorer {
     const shown = this.rows.filter(row => !row.hidden).length
     const listed = this.rows.length
     const { n } = this.facts
-    const most = this.several ? "that differ most" : "with the worst values"
-    this.count.textContent = `${shown} of ${listed} queries` + (listed < n ? `, those ${most} of ${n.toLocaleString("en")}` : "")
+    this.count.textContent = `${shown} of ${listed} queries` + (listed < n ? `, those ${this.most} of ${n.toLocaleString("en")}` : "")
   }
 
   addBars() {
@@ -168,12 +169,13 @@ class Explorer {
     const query = this.queries[i]
     query.bar?.classList.add("chosen")
     const values = this.sides().map(run => `${this.facts.runs[run]} ${written(query.values[run])}`)
-    const said = [...this.facts.slices.map((slice, j) => `${slice} ${query.slices[j]}`), `${this.facts.metric}: ${values.join(", ")}`]
+    const value = this.several ? `${this.facts.metric}: ${values.join(", ")}` : `${this.facts.metric} ${written(query.values[0])}`
+    const said = [...this.facts.slices.map((slice, j) => `${slice} ${query.slices[j]}`), value]
     const difference = this.several ? this.difference(query) : null
     if (difference !== null) said.push(`difference ${written(difference, "+")}`)
     const parts = [made("h3", query.name), made("p", said.join("; "), { class: "faint" })]
     if (query.documents.length) parts.push(this.rankings(query), made("p", this.explained(), { class: "faint" }))
-    else if (this.facts.ranked) parts.push(made("p", `The page has the rankings of the ${this.facts.ranked} queries that differ most.`))
+    else if (this.facts.ranked) parts.push(made("p", `The page has the rankings of the ${this.facts.ranked} queries ${this.most}.`))
     this.panel.replaceChildren(...parts)
   }
 
@@ -182,7 +184,8 @@ class Explorer {
   explained() {
     const bold = `Bold: label ${this.facts.relevant} or more.`
     const shown = ["its label", ...this.facts.show].join(", ")
-    return this.several ? `${bold} Below each document: ${shown}, and its rank in ${this.facts.runs[0]} → in ${this.facts.runs[this.other]}.` : bold
+    if (!this.several) return `${bold} Below each document: ${shown}.`
+    return `${bold} Below each document: ${shown}, and its rank in ${this.facts.runs[0]} → in ${this.facts.runs[this.other]}.`
   }
 
   rankings(query) {
