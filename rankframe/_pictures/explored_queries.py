@@ -70,8 +70,9 @@ class ExploredQueries:
 
     @property
     def shown(self) -> list[str]:
-        """The columns to show beside a document, but for those that identify it."""
-        return [name for name in self.show if name not in (*self.query, self.doc)]
+        """The columns to show beside a document, but for those that stand there anyway."""
+        there = (*self.query, self.doc, self.table.setup.roles.label, "rank")
+        return [name for name in self.show if name not in there]
 
     @property
     def of_runs(self) -> list[str]:
@@ -144,7 +145,7 @@ class ExploredQueries:
         if doc is None:
             return {}
         label = self.table.setup.roles.label
-        facts = tuple(dict.fromkeys((label, *self.shown)))
+        facts = (label, *dict.fromkeys(self.shown))
         at_top = AtTop(queries, doc, facts, self.runs, tuple(self.names))
         by_query: dict[tuple[object, ...], list[list[object]]] = {}
         for row in self.table.by_parts(at_top).iter_rows(named=True):
@@ -200,7 +201,11 @@ class AtTop:
 
 
 def _text(value: object) -> str:
-    return "null" if value is None else visible(str(value))
+    if value is None:
+        return "null"
+    # pandas has whole numbers as floats if one of them is missing
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if is_whole else visible(str(value))
 
 
 def _rounded(value: Any) -> float | int | None:
