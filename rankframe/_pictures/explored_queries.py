@@ -204,8 +204,9 @@ def _text(value: object) -> str:
     if value is None:
         return "null"
     # pandas has whole numbers as floats if one of them is missing
-    is_whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if is_whole else visible(str(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return visible(str(value))
 
 
 def _rounded(value: Any) -> float | int | None:
