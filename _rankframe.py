@@ -1,4 +1,6 @@
-"""The program ``rankframe``: ``--version`` and ``--help`` are answered without the package, whose import imports Polars."""
+"""The program ``rankframe``: ``--version`` and ``--help`` are answered without the package, whose
+import imports Polars.
+"""
 
 from __future__ import annotations
 

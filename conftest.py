@@ -1,10 +1,10 @@
 """Tables are printed as in the docs, whatever the terminal is and however Polars is set up.
 
-What is collected lives until the run ends, so the garbage collector never looks through it: that took a third of the
-collection's time.
+What is collected lives until the run ends, so the garbage collector never looks through it: that
+took a third of the collection's time.
 
-The run has a temporary folder of its own: what tests leave there goes with it, and what others keep beside it stays. A table
-of a few rows comes from disk in several batches.
+The run has a temporary folder of its own: what tests leave there goes with it, and what others keep
+beside it stays. A table of a few rows comes from disk in several batches.
 """
 
 from __future__ import annotations

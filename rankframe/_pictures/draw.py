@@ -46,6 +46,8 @@ STRENGTH = (0.05, 0.6)
 """The opacity of the weakest and the strongest cell; text is legible on both."""
 NAME = 24
 """The most letters per line of a label beside an axis."""
+BRACKET = re.compile(r"\([^()]{1,14}\)")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 ENDS = ("x", "y", "x2", "y2", "size")
 DRAWN = {*ENDS, "label", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
@@ -211,7 +213,9 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
     scale = alt.Scale(**of_scale)
     if axis.ticks is None:
         whole = {"tickMinStep": 1, "format": ",d"} if axis.whole else {}
-        return {"scale": scale, "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
+        # labels at the ends stand under their ticks, not inwards of them
+        look = {"tickCount": 5, "labelFlush": False, **whole}
+        return {"scale": scale, "axis": alt.Axis(grid=axis.grid, **look)}
     places = [place for place, _ in axis.ticks]
     names = [_lines(name, NAME) for _, name in axis.ticks]
     place = f"indexof({json.dumps(places)}, datum.value)"
@@ -224,7 +228,8 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
     """Draw the figure on Matplotlib axes, new ones by default.
 
-    Without a background, colours follow the user's style.
+    Without a background, colours follow the user's style; of a style without a ground, text is
+    in `GREY`, legible on light and on dark pages.
     """
     pyplot = load("matplotlib.pyplot", "plot")
     refuse_other_axes(pyplot, ax)
@@ -236,7 +241,11 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     if is_new:
         size = (WIDTH / 100, 1.7 + figure.height / 100)
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    # without a ground, the picture stands on a page that may be dark
+    is_clear = ground is None and is_new and ax.figure.get_facecolor()[3] == 0
     ink = pyplot.rcParams["text.color"] if ground is None else ink_on(ground)
+    if is_clear:
+        ink = GREY
     ax.grid(True, alpha=FAINT)
     ax.set_axisbelow(True)
     escaped = figure.written(_without_formulas)
@@ -253,7 +262,10 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         columns = _legend_columns(escaped, 0.6, width, 4.8) if is_new else None
         _set_legend(ax, figure, escaped, columns)
     if ground is not None:
-        _recolour(ax, ink, ground)
+        for patch in (ax.figure.patch, ax.patch):
+            patch.set_facecolor(ground)
+    if ground is not None or is_clear:
+        _recolour(ax, ink)
     axes: Axes = ax
     return axes
 
@@ -345,12 +357,10 @@ def _fit(text: str, width: float) -> str:
     return "\n".join(map(_without_formulas, lines))
 
 
-def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
-    """Set the background, and text and lines in a colour that contrasts with it."""
+def _recolour(ax: Axes, ink: str) -> None:
+    """Set text and lines in a colour that contrasts with the background."""
     from matplotlib.text import Text
 
-    for patch in (ax.figure.patch, ax.patch):
-        patch.set_facecolor(background)
     ax.tick_params(which="both", color=ink, labelcolor=ink, grid_color=ink)
     ax.spines[:].set_color(ink)
     for text in ax.findobj(Text):
@@ -433,8 +443,11 @@ def _largest(mark: Mark) -> float:
 
 
 def _wrapped(text: str, width: float) -> list[str]:
+    """The lines of a text; none ends within a short bracket, such as the range of labels."""
     letters = max(int(width), 20)
-    return textwrap.wrap(text, letters)
+    whole = BRACKET.sub(lambda bracket: bracket[0].replace(" ", NO_BREAK), text)
+    lines = textwrap.wrap(whole, letters)
+    return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def _lines(text: str, width: float) -> str | list[str] | None:

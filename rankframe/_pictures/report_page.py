@@ -63,6 +63,7 @@ from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, MissingExtra, RankframeError, once_each, option
 from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
+from .explored_queries import ExploredQueries
 from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured
 from .worst_queries import WorstQueries, has_rankings, labelled, shown, values_of_runs
 
@@ -183,6 +184,12 @@ WIDE = (
     "test finds a difference"
 )
 """The words on bounded intervals in a caption."""
+PIECE = re.compile(r"(\([^()]{1,16}\)|(?<![^\s-])\S{1,13}(?:-|(?!\S)))")
+"""A short word, or a short text in brackets such as the range of labels."""
+PLACES = re.compile(r' (?:d|transform|x2?|y2?|width|height)="[^"]*"')
+"""The attributes of a drawing that say where its marks stand."""
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-\d+)?")
+"""A number of more decimals than a drawing shows."""
 RANKS = 10
 """The number of ranks whose documents are compared and whose contributions are drawn."""
 
@@ -252,9 +259,10 @@ def report(
     differences, in bold where the corrected p-value is below 0.05; whether runs differ in depth or
     in judgments; and the findings of :meth:`check`. Sections follow: one per column of slices, the
     largest first, with a mark on those of too few queries for a significant difference; the tests;
-    the fusion; plots; the worst queries that have a relevant document, with the contribution of
-    each document; and the settings: policies, versions, seeds, numbers of rows. The file follows
-    the reader's choice of light or dark mode, and loads no other file.
+    the queries, where a click shows the rankings of one side by side; the fusion; plots; the worst
+    queries that have a relevant document, with the contribution of each document; and the settings:
+    policies, versions, seeds, numbers of rows. The file follows the reader's choice of light or
+    dark mode, and loads no other file.
 
     Raises
     ------
@@ -381,8 +389,14 @@ class ReportPage:
         page["slices"] = {name: self.by_slice(names, name) for name in slices}
         page["fusion"] = None if fusion is None else self.fusion(fusion)
         page["pictures"] = self.pictures()
-        of_runs = WorstQueries(self.table, self.runs, self.first, show)
+        summary, values = values_of_runs(self.table, self.runs, [self.first], tuple(slices))
+        of_runs = WorstQueries(self.table, self.runs, self.first, values, show)
         page["worst"] = of_runs.worst(worst)
+        of_slices = {key: name for key, name in summary.slices.items() if name in slices}
+        explored = ExploredQueries(
+            self.table, self.runs, names, self.first, values, of_slices, show
+        )
+        page["explored"] = explored.for_script()
         page["settings"] = of_settings(settings)
         in_json = plain(settings)
         page["raw"] = json.dumps(in_json, indent=2, ensure_ascii=False)
@@ -403,11 +417,14 @@ class ReportPage:
     ) -> dict[str, object]:
         """The answers, the means of the runs with their captions, and the section of the tests."""
         shown_there: dict[str, object] = {"size": self.size(), "answers": [], "comparison": None}
+        shown_there["differences"] = None
         tables = self.overall(means, pairs, runs)
         captions = [f"{self.brackets(pairs)}{bold_of(pairs)}"]
         if pairs is not None:
             answers, ranking, tests = self.comparison(pairs)
-            shown_there |= {"answers": answers, "comparison": tests}
+            shown_there |= {"answers": answers, "comparison": Section("", [tests])}
+            differences = self.picture(plots.differences, self.first, baseline=self.baseline)
+            shown_there["differences"] = differences
             tables = [*ranking, *tables]
             captions += unequal(pairs.settings)
         return shown_there | {"summary": Section("", tables), "captions": captions}
@@ -503,11 +520,8 @@ class ReportPage:
             )
         return f"{caption}{bold_of(pairs)}", sections
 
-    def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Section]:
-        """The sentences, the ranking of many runs.
-
-        The section has the tests of all pairs, beside the differences of the queries.
-        """
+    def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Grid]:
+        """The sentences, the ranking of many runs, and the tests of all pairs."""
         rows = records(pairs.table)
         answers = pairs.sentences(IN_HTML)
         if len(rows) <= SENTENCES:
@@ -519,9 +533,8 @@ class ReportPage:
         *ranking, tests = grids
         in_summary = unequal(pairs.settings)
         notes = [note for note in tests.notes if note not in in_summary]
-        tests = on_page(replace(tests, notes=notes))
-        plot = self.picture(plots.differences, self.first, baseline=self.baseline)
-        return answers, ranking, Section("", [tests], [plot])
+        tests = answer_first(on_page(replace(tests, notes=notes)), pairs.settings["by"])
+        return answers, ranking, tests
 
     def fusion(self, method: FusionMethod) -> dict[str, object]:
         """The fused run beside the runs, the gain of an oracle, and the overlap of the runs."""
@@ -692,6 +705,33 @@ def on_page(grid: Grid) -> Grid:
     return replace(grid, figures=narrow, notes=notes)
 
 
+def answer_first(tests: Grid, by: Sequence[str]) -> Grid:
+    """The tests of pairs with the difference, p and the counts before the names and the means.
+
+    A phone shows the first columns. The names of runs that differ stand there, too.
+    """
+    n_words = len(tests.words)
+    n_figures = len(tests.figures)
+    metric, run, baseline = range(len(by), n_words)
+    of_slice = [*range(len(by)), metric]
+    baseline_mean, mean, *answer = range(n_words, n_words + n_figures)
+    names = [run, baseline]
+    differing = [name for name in names if len({row[name].text for row in tests.rows}) > 1]
+    equal = [name for name in names if name not in differing]
+    places = [*of_slice, *differing, *answer, *equal, mean, baseline_mean]
+    heads = tuple(tests.head[place] for place in places)
+    ends = tuple(place >= n_words for place in places)
+    rows = [[_narrow(row[place]) for place in places] for row in tests.rows]
+    return Grid(heads, (), rows, tests.notes, ends=ends)
+
+
+def _narrow(cell: Cell) -> Cell:
+    """A cell with its bracket, such as an adjusted p, on a second line."""
+    text, bracket, rest = cell.text.partition(" (")
+    is_number = cell.number is not None
+    return replace(cell, text=text, below=f"({rest}") if bracket and is_number else cell
+
+
 def of_differences(pairs: Comparison[pl.DataFrame] | None) -> str:
     """The part of a caption on the intervals of differences, which agree with their p-values."""
     if pairs is None or pairs.table.is_empty():
@@ -726,8 +766,16 @@ def picture(name: str, make: Callable[..., Figure], *args: object, **options: ob
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
     # only in attributes, as a run's name may contain the colour
     svg = svg.replace(f'="{GREY}"', '="currentColor"')
+    svg = PLACES.sub(_rounded_places, svg)
+    # no reader reads out a path, and a thousand of them make a page larger
+    svg = svg.replace('<path aria-hidden="true" ', "<path ")
     subtitle = without_kind(figure.subtitle)
     return Picture(figure.title, subtitle, _legend(figure), svg)
+
+
+def _rounded_places(attribute: re.Match[str]) -> str:
+    """An attribute of a drawing with its places to a hundredth of a pixel."""
+    return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
 def _legend(figure: Figure) -> tuple[tuple[str, str, str], ...]:
@@ -814,8 +862,15 @@ def _rendered(jinja: ModuleType, page: dict[str, object]) -> str:
     digest = base64.b64encode(sha256).decode()
     blocks = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja.StrictUndefined}
     environment = jinja.Environment(autoescape=True, finalize=_legible, **blocks)
+    environment.filters["pieces"] = pieces
     template = environment.from_string(text("html"))
     return str(template.render(page, style=text("css"), script=script, digest=digest))
+
+
+def pieces(name: str) -> list[tuple[str, bool]]:
+    """The parts of a column's name, and whether each is short, so that no line breaks it."""
+    parts = PIECE.split(name)
+    return [(part, i % 2 == 1) for i, part in enumerate(parts) if part]
 
 
 def _legible(value: object) -> object:

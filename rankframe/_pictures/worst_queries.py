@@ -136,6 +136,8 @@ class WorstQueries:
         Its runs.
     call
         The metric.
+    values
+        The values of the metric, a row per run and query.
     show
         The further columns to show beside the documents.
     """
@@ -143,6 +145,7 @@ class WorstQueries:
     table: Table[pl.DataFrame]
     runs: Runs
     call: Call
+    values: pl.DataFrame
     show: Sequence[str]
 
     @property
@@ -158,7 +161,8 @@ class WorstQueries:
         call = self.call
         runs = self.runs
         to_find = self.table.by_parts(QueriesToFind(self.query, call))
-        values = self._values(to_find.filter(TO_FIND))
+        with_values = self.values.drop_nulls(call.text)
+        values = self._of_queries(with_values, to_find.filter(TO_FIND))
         n_left_out = len(to_find.filter(~pl.col(TO_FIND)))
         falling = not call.higher_is_better
         worst_first = values.sort(call.text, descending=falling, maintain_order=True)
@@ -168,11 +172,6 @@ class WorstQueries:
         rows = rows_of_queries(self.table, runs, [call], queries)
         names = runs.named(values)
         return n_left_out, [(run, self._of_run(run, worst, rows)) for run in names]
-
-    def _values(self, queries: pl.DataFrame) -> pl.DataFrame:
-        """The values of these queries in each run, without null."""
-        _, values = values_of_runs(self.table, self.runs, [self.call])
-        return self._of_queries(values.drop_nulls(self.call.text), queries)
 
     def _of_queries(self, rows: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
         """The rows of these queries, in their order."""
@@ -203,7 +202,7 @@ class WorstQueries:
         try:
             rows = explained(frame, setup, runs, run, self.call, carry, table.whole)
         except InvalidOption:
-            rows = _with_ranks(frame, setup, runs, run)
+            rows = ranks_of_runs(frame, setup, runs, run)
         rows = self._of_queries(rows, queries)
         return rows.sort("rank", nulls_last=True)
 
@@ -226,9 +225,10 @@ class WorstQueries:
         """The first documents of a query, and the relevant ones that it missed."""
         ranked = rows.drop_nulls("rank")
         missed = relevant.filter(pl.col("rank").is_null())
-        words, figures = self._columns(rows, setup)
-        names = (*words, *figures)
+        names = self._columns(rows, setup)
         documents = pl.concat([ranked.head(SHOWN), missed.head(MISSED)])
+        doc = setup.roles.doc_in(rows.columns)
+        is_figure = [name != doc and rows.schema[name].is_numeric() for name in names]
         cells = [tuple(map(shown, row)) for row in documents.select(names).iter_rows()]
         notes = []
         if len(ranked) > SHOWN:
@@ -237,26 +237,29 @@ class WorstQueries:
             of_relevant = f"{len(missed):,} of {len(relevant):,} relevant documents"
             cut = f"; {MISSED} of them are shown" if len(missed) > MISSED else ""
             notes.append(f"{of_relevant} not retrieved{cut}.")
-        return Grid(words, figures, cells, notes)
+        return Grid(names, (), cells, notes, ends=tuple(is_figure))
 
-    def _columns(self, rows: pl.DataFrame, setup: Setup) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The columns of words, and those of figures: score, label and contribution."""
+    def _columns(self, rows: pl.DataFrame, setup: Setup) -> tuple[str, ...]:
+        """The columns of a document: its rank, its id, those to show, and figures."""
         roles = setup.roles
         doc = roles.doc_in(rows.columns)
         ids = [] if doc is None else [doc]
-        numbers = [roles.score, roles.label, self.call.text]
-        names = dict.fromkeys(("rank", *ids, *self.show, *numbers))
-        there = [name for name in names if name in rows.columns]
-        figures = tuple(name for name in there if name in numbers and name != "rank")
-        return tuple(name for name in there if name not in figures), figures
+        figures = [roles.score, roles.label, self.call.text]
+        in_order = ("rank", *ids, *self.show, *figures)
+        # a role's column that is also shown stands with the figures
+        first = [name for name in in_order if name == "rank" or name not in figures]
+        names = dict.fromkeys((*first, *figures))
+        return tuple(name for name in names if name in rows.columns)
 
 
-def _with_ranks(frame: pl.DataFrame, setup: Setup, runs: Runs, run: str) -> pl.DataFrame:
-    """The documents of a run with their ranks, in one order where ties are averaged."""
+def ranks_of_runs(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, only: str | None = None
+) -> pl.DataFrame:
+    """The documents of each run, or of one, with their ranks: in one order where ties average."""
     one_order = setup.changed(ties="doc_desc") if setup.policies.tie_rule.averages else setup
 
     def ranked(of_run: Setup) -> pl.DataFrame:
         return with_ranks(in_memory(frame, of_run))
 
-    rows = runs.each(frame, one_order, ranked, only=run)
+    rows = runs.each(frame, one_order, ranked, only)
     return with_own_rank(rows, rows.columns[-1])

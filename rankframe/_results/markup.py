@@ -24,7 +24,7 @@ XML."""
 TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
     "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "\u2009": r"\,",
+    "<": "$<$", ">": "$>$", "\u2009": r"\,",
 }  # fmt: skip
 
 WIDTH = 120
@@ -173,8 +173,9 @@ def html(grid: Grid) -> str:
 def _html_row(texts: Iterable[str], tag: str, rights: Sequence[bool]) -> str:
     cells = []
     for text, right in zip(texts, rights, strict=True):
-        style = ' style="text-align: right"' if right else ""
-        cells.append(f"<{tag}{style}>{text}</{tag}>")
+        # notebooks align all cells at the right that do not say otherwise
+        side = "right" if right else "left"
+        cells.append(f'<{tag} style="text-align: {side}">{text}</{tag}>')
     return f"<tr>{''.join(cells)}</tr>"
 
 

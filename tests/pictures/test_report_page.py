@@ -157,10 +157,21 @@ def test_a_difference_is_bold_where_the_corrected_test_finds_it() -> None:
 @of_texts
 def test_the_tests_show_both_p_values_where_they_are_corrected() -> None:
     page = section(written(table({"x": (6, 9, 0)}), "rr", "map", runs=["old", "new"]), "Comparison")
-    assert rows(page)[1][5:] == ["+0.200", "0.031 (0.062)", "6-9-0"]
+    assert rows(page)[1][1:4] == ["+0.200", "0.031", "6-9-0"]  # the answer before names and means
+    assert "0.031 <small>(0.062)</small>" in page
     assert "Intervals agree with p, not with adjusted p." in page
     page = section(written(table({"x": (6, 9, 0)}), "rr", runs=["old", "new"]), "Comparison")
-    assert rows(page)[1][5:] == ["+0.200", "0.031", "6-9-0"]
+    assert rows(page)[0] == [
+        "metric",
+        "difference",
+        "p",
+        "wins-ties-losses",
+        "run",
+        "baseline",
+        "mean",
+        "baseline mean",
+    ]
+    assert rows(page)[1] == ["rr", "+0.200", "0.031", "6-9-0", "new", "old", "1.000", "0.800"]
 
 
 @pytest.mark.parametrize("kind", ["bounded", "bca", "percentile"])
@@ -537,6 +548,116 @@ def test_tables_sort_by_numbers_on_a_click_with_empty_cells_last() -> None:
         ["descending", "+0.500", "-0.250", "-0.500", ""],
     ]
     assert found["ranks"] == ["1", "2"]
+
+
+@of_texts
+def test_no_line_breaks_a_short_word_or_the_range_of_labels() -> None:
+    df = table({"x": (1, 1, 1)}).with_columns(pl.col("label").alias("Relevance (0 to 3)"))
+    page = written(df, "rr", runs=["old", "new"], show="Relevance (0 to 3)")
+    assert '<span class="whole">Relevance</span> <span class="whole">(0 to 3)</span></th>' in page
+    assert '<span class="whole">wins-ties-</span><span class="whole">losses</span></th>' in page
+    assert report_page.pieces("a_run_with_a_long_name (0-3)") == [("a_run_with_a_long_name ", False), ("(0-3)", True)]
+
+
+# the queries to explore
+
+
+def moved() -> pl.DataFrame:
+    """Three queries: the relevant document rises from 3 to 1 in q1, stays in q2, is lost in q3.
+
+    Reciprocal ranks of `old` and `new` are 1/3 and 1, 1/2 and 1/2, 1 and 0.
+    """
+    rows = [
+        ("q1", "a", 0, 3.0, 2.0, "x"), ("q1", "b", 0, 2.0, None, "x"), ("q1", "c", 2, 1.0, 3.0, "x"),
+        ("q2", "a", 0, 2.0, 2.0, "y"), ("q2", "b", 1, 1.0, 1.0, "y"),
+        ("q3", "a", 1, 2.0, None, None), ("q3", "b", None, 1.0, 1.0, None),
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=["query_id", "doc_id", "label", "old", "new", "by"], orient="row")
+
+
+def explored(page: str) -> dict[str, Any]:
+    (data,) = re.findall('<script type="application/json" id="explored">(.*?)</script>', page)
+    facts: dict[str, Any] = json.loads(data)
+    return facts
+
+
+@of_texts
+def test_the_queries_that_differ_most_come_first_with_their_documents_and_both_ranks() -> None:
+    found = explored(written(moved(), "rr", runs=["old", "new"], by="by"))
+    assert [found[name] for name in ("metric", "runs", "slices", "n", "paired", "ranked")] == [
+        "rr", ["old", "new"], ["by"], 3, 3, 2,
+    ]  # fmt: skip
+    # name, place among the differences from gain to loss, slices, values, and [document, label, ranks]
+    assert found["queries"] == [
+        ["q3", 2, ["null"], [1, 0], [["a", 1, 1, None], ["b", None, 2, 1]]],
+        ["q1", 0, ["x"], [0.333333, 1], [["a", 0, 1, 2], ["b", 0, 2, None], ["c", 2, 3, 1]]],
+        ["q2", 1, ["y"], [0.5, 0.5], []],  # which has no difference to explain
+    ]
+    of_one = explored(written(moved().rename({"old": "score"}), "rr", show="by"))
+    assert [query[0] for query in of_one["queries"]] == ["q1", "q2", "q3"]  # the worst first
+    assert of_one["queries"][1] == ["q2", None, [], [0.5], [["a", 0, 1, "y"], ["b", 1, 2, "y"]]]
+
+
+@of_texts
+def test_of_many_queries_the_page_has_rankings_of_those_that_differ_most() -> None:
+    found = explored(written(table({"x": (300, 50, 150)}), "rr", runs=["old", "new"]))
+    assert (found["n"], len(found["queries"])) == (500, 400)
+    assert found["ranked"] == 60  # 120 rankings of two runs
+    ranked = [bool(query[4]) for query in found["queries"]]
+    assert ranked == [True] * 60 + [False] * 340
+
+
+EXPLORE = """() => {
+  const [shown, narrow, phone] = document.querySelectorAll("iframe"), page = shown.contentDocument, view = shown.contentWindow
+  const panel = page.querySelector("#query"), rows = [...page.querySelectorAll("#queries .list tbody tr")]
+  const texts = root => [...root.querySelectorAll("tbody td")].map(cell => cell.textContent)
+  const names = () => [...page.querySelectorAll("#queries .list tbody tr")].filter(row => row.checkVisibility()).map(row => row.cells[0].textContent)
+  const chosen = () => [panel.querySelector("h3").textContent, page.querySelector("[aria-current]").cells[0].textContent]
+  const sort = i => { page.querySelectorAll("#queries .list th button")[i].click(); return names() }
+  const bars = [...page.querySelectorAll(".differences .mark-rect path")]
+  const click = bar => {
+    const box = bar.getBoundingClientRect()
+    bar.ownerSVGElement.dispatchEvent(new view.MouseEvent("click", { clientX: box.left + box.width / 2, clientY: box.top }))
+    view.dispatchEvent(new view.HashChangeEvent("hashchange"))
+    return chosen()
+  }
+  const first = [chosen(), names()]
+  const byBar = click(bars[0]), ranking = texts(panel)
+  const sorted = [sort(0), sort(1)]
+  const [select] = page.querySelectorAll("#queries select")
+  select.value = [...select.options].find(option => option.textContent === "y").value
+  select.dispatchEvent(new view.Event("change"))
+  const box = element => { const { left, right, top } = element.getBoundingClientRect(); return { left, right, top } }
+  const filtered = names(), count = page.querySelector("#queries output").textContent
+  return { first, byBar, ranking, sorted, filtered, count, bars: bars.length, last: click(bars[2]), hash: view.location.hash,
+    cut: [...narrow.contentDocument.querySelectorAll(".table")].filter(x => x.scrollWidth > x.clientWidth).map(x => x.textContent),
+    answer: [...phone.contentDocument.querySelectorAll("#comparison th")].filter(x => x.getBoundingClientRect().right <= 400).map(x => x.textContent),
+    picture: box(page.querySelector(".differences svg[viewBox]")), panel: box(panel), width: page.documentElement.clientWidth }
+}"""
+
+
+@in_a_browser
+def test_a_bar_leads_to_its_query_and_the_list_sorts_and_filters() -> None:
+    page = written(moved(), "rr", runs=["old", "new"], by="by")
+    found = read([frame("wide", page, 1280), frame("narrow", page, 800), frame("phone", page, 400)], EXPLORE)
+    assert found["first"] == [["q3", "q3"], ["q3", "q1", "q2"]]
+    assert found["bars"] == 3
+    assert found["byBar"] == ["q1", "q1"]
+    assert found["ranking"] == [
+        "1", "alabel 0 · 1 → 2 ▼", "clabel 2 · 3 → 1 ▲",
+        "2", "blabel 0 · 2 → none ▼", "alabel 0 · 1 → 2 ▼",
+        "3", "clabel 2 · 3 → 1 ▲", "",
+    ]  # fmt: skip
+    assert found["sorted"] == [["q1", "q2", "q3"], ["q3", "q2", "q1"]]  # by name, by difference
+    assert found["filtered"] == ["q2"]
+    assert found["count"] == "1 of 3 queries"
+    assert found["last"] == ["q3", "q3"]
+    assert found["hash"] == "#query-0"
+    # a wide page is filled: the query stands beside the plot, up to the right margin
+    assert found["panel"]["left"] > found["picture"]["right"]
+    assert found["panel"]["right"] > found["width"] - 40
+    assert found["cut"] == []
+    assert found["answer"][:4] == ["metric", "difference", "p", "wins-ties-losses"]
 
 
 def test_the_files_of_the_page_are_in_the_package() -> None:

@@ -19,6 +19,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 import rankframe as rf
 from tests.support.interpreters import run_after
+from tests.support.pages import WRITTEN
 
 ROOT = Path(__file__).parents[2]
 
@@ -147,9 +148,9 @@ def packed(builder: BuilderInterface) -> set[str]:
 
 
 def files_under(*folders: str) -> set[str]:
-    """The files in folders of the project, without what Python compiles."""
+    """The files in folders of the project, without what Python compiles and what the site's build writes."""
     paths = (path for folder in folders for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)
-    return {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
+    return {path.relative_to(ROOT).as_posix() for path in paths if path.is_file() and path not in WRITTEN}
 
 
 def test_the_wheel_holds_the_package_and_its_entry_module_and_nothing_else() -> None:

@@ -165,7 +165,7 @@ def test_a_notebook_shows_the_same_in_the_colours_of_the_page() -> None:
         note,
     ]  # fmt: skip
     assert all(text in head + row for text in read.texts[1:-1])
-    assert read.styles == {"text-align: right"}  # no colours
+    assert read.styles == {"text-align: left", "text-align: right"}  # no colours
 
 
 def test_a_notebook_shows_letters_of_more_than_two_runs() -> None:
@@ -199,7 +199,7 @@ def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> 
     assert few[:7] == ["too few queries", "recall", "old", "new", "1.0000", "1.0000", "+0.0000"]
     assert passed[:7] == ["passed", "rr", "old", "new", "1.0000", "0.5833", "-0.4167"]
     assert read.texts[45] == "At worst: the bound of the difference, mean less baseline mean, with 95% confidence."
-    assert read.styles == {"text-align: right"}
+    assert read.styles == {"text-align: left", "text-align: right"}
 
 
 # Query 0 has a document twice, nobody judged the queries 1 to 4, and query 5 has nothing retrieved.
