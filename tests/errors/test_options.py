@@ -122,7 +122,9 @@ def test_corrections_by_the_names_of_statsmodels_and_r_are_ours(given: Any, mean
 @each("given", ["bonferroni", "sidak", "holm-sidak", "simes-hochberg", "hommel", "fdr_tsbh", "fdr_tsbky", "fdr_gbs"])
 def test_other_corrections_of_statsmodels_are_answered_with_one_to_write(given: Any) -> None:
     instead = "bh" if given.startswith("fdr") else "holm"
-    with pytest.raises(rf.InvalidOption, match=rf"^correction='{given}' is not computed: .*; write correction='{instead}'$"):
+    with pytest.raises(
+        rf.InvalidOption, match=rf"^correction='{given}' is not computed: .*; write correction='{instead}'$"
+    ):
         TABLE.rank.compare("map", correction=given, **TWO)
 
 

@@ -132,7 +132,9 @@ def test_a_report_shows_the_fusion_that_is_asked_for(tmp_path: Path) -> None:
     assert '<a href="#fusion">Fusion</a>' in page
     assert "<h2>Fusion by rrf(k=0)</h2>" in page
     assert "rr would be 1.000 with the best run of each query" in page
-    assert '<th scope="col" class="number"><span class="whole">gain</span></th>' in page  # narrow, with the interval below the number
+    assert (
+        '<th scope="col" class="number"><span class="whole">gain</span></th>' in page
+    )  # narrow, with the interval below the number
     assert re.search(r'data-number="[^"]+">\+\d\.\d{3} <small>\[', page)
     assert "What each run contributes to rrf(k=0)" in page
     assert "Documents that two runs have in common" in page
