@@ -108,9 +108,10 @@ def start(arguments: argparse.Namespace) -> Answer:
 
 
 def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """The parser of all commands, with their help; for some words only that of their command.
+    """The parser of all commands, or of the command that is the first of `words`.
 
-    Words that begin with no command have the parser of all without options, which take longest.
+    If the first word is no command, all commands are there without their options, whose help takes
+    longest to build.
     """
     about = "Ranking metrics of a table, or of runs and their judgments."
     first = words[0] if words else None

@@ -447,13 +447,14 @@ def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
 
 
 def _settings(name: str, hint: Any, parameter: inspect.Parameter, text: str) -> dict[str, Any]:
-    """How argparse reads an option of a method, by its type and its default."""
+    """The keywords of `add_argument` for an option of a method, by its type and its default."""
     default = parameter.default
     if default is False:
         return {"action": "store_const", "const": True, "help": text}
     is_required = default is parameter.empty
     if is_required:
         default = None
+    # The members of a union; an option that takes a sequence also takes a single value.
     kinds = [hint] if get_origin(hint) in (Literal, None) else get_args(hint)
     words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
     if words and NoneType in kinds and default is not None:

@@ -128,7 +128,10 @@ def _refuse_ratios(arguments: Namespace, setup: Setup, metrics: Sequence[Request
 def _numbers(
     calls: Mapping[str, Call], how: Callable[[Mean, pl.Expr], pl.Expr]
 ) -> dict[str, pl.Expr]:
-    """Each column as one number; null for texts, which have none."""
+    """An expression per metric that makes one number of its column, by `how`, a method of `Mean`.
+
+    It is null for metrics that are texts.
+    """
     numbers = {}
     for name, call in calls.items():
         numbers[name] = pl.lit(None, pl.Float64)

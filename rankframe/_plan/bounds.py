@@ -142,8 +142,10 @@ def _with_worths(rows: pl.DataFrame, call: Call, policies: Policies) -> pl.DataF
 
 
 def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.DataFrame]:
-    """The queries with open documents, in batches of similar size so that arrays need little
-    padding.
+    """The queries with open documents, in batches of similar size.
+
+    Arrays of queries of similar size need little padding. A batch ends where its arrays would have
+    more than `CELLS_OF_ARRAY` cells.
     """
     u = pl.col("n_open")
     n_open = pl.col("open").sum().cast(pl.Int64).alias("n_open")

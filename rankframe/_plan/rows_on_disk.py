@@ -237,8 +237,10 @@ def _is_abandoned(folder: Path, marker: int) -> bool:
 
 
 def _is_gone(process: str, started: str) -> bool:
-    """Whether a process ran since this system started, and does not run now, as far as this process
-    sees.
+    """Whether a process ran since this system started, and does not run now.
+
+    Where the system tells neither its start nor that of a process, `started` is empty, and the lock
+    on the marker decides alone.
     """
     boot = started.partition(" ")[0]
     own_boot = _started("self").partition(" ")[0]

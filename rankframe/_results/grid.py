@@ -201,10 +201,10 @@ def numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
 
 def estimated(row: Record, name: str) -> Cell:
     """A mean or a difference of a row, and its interval."""
-    value = row[name]
+    value: Any = row[name]
     digits = decimals(value)
     is_signed = value is not None and name not in ("mean", "value")
-    text = signed(value) if is_signed else number(value, digits)
+    text = signed(row[name]) if is_signed else number(value, digits)
     exact = value and float(f"{value:.12g}")  # further digits depend on the order of summation
     ends = interval(row["ci_low"], row["ci_high"], digits)
     return Cell(text, exact, ends.strip())

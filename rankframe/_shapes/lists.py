@@ -144,11 +144,10 @@ def from_lists(
     use_polars()
     names = Names.of(query, retrieved, relevant, scores, labels, carry)
     given: Any = frame
-    if isinstance(given, list) and given and all(isinstance(row, Mapping) for row in given):
+    if holds_dictionaries(frame):
         names = names.of_dictionaries(given)
         given = columns_of(given, names)
-        table = crossed_to_polars(given, names).lazy()
-    elif is_pandas(given):
+    if is_pandas(given):
         table = crossed_to_polars(given, names).lazy()
     else:
         table = table_of(given, (), "frame")
@@ -170,6 +169,13 @@ def crossed_to_polars(frame: pd.DataFrame, names: Names) -> pl.DataFrame:
     from .pandas_lists import crossed
 
     return crossed(frame, (*names.query, *names.carry), names.roles)
+
+
+def holds_dictionaries(frame: object) -> bool:
+    """Whether the rows of queries are dictionaries in a list."""
+    if not isinstance(frame, list) or not frame:
+        return False
+    return all(isinstance(row, Mapping) for row in frame)
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Names) -> pd.DataFrame:

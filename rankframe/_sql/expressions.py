@@ -17,6 +17,7 @@ from .trees import (
     ARITHMETIC,
     COMPARISONS,
     SAME,
+    Kind,
     Sql,
     Tree,
     case,
@@ -125,16 +126,13 @@ def _binary(reader: Reader, node: Node, window: Window | None) -> Sql:
 def _ternary(reader: Reader, node: Node, window: Window | None) -> Sql:
     if node["predicate"] == _is_no_nan(node["truthy"]):
         return _nan_filled(reader, node, window)
-    conditions = []
-    values = []
-    for choice in _choices(node):
-        conditions.append(reader.node(choice["predicate"], window))
-        values.append(reader.node(choice["truthy"], window))
-        otherwise = choice["falsy"]
-    values.append(reader.node(otherwise, window))
+    choices = [*_choices(node)]
+    conditions = [reader.node(choice["predicate"], window) for choice in choices]
+    values = [reader.node(choice["truthy"], window) for choice in choices]
+    values.append(reader.node(choices[-1]["falsy"], window))
     tests = [x.truth for x in conditions]
-    kinds = {x.kind for x in values if x.tree != exp.null()}
-    kind = kinds.pop() if len(kinds) == 1 else "number"
+    kinds: set[Kind] = {x.kind for x in values if x.tree != exp.null()}
+    kind: Kind = kinds.pop() if len(kinds) == 1 else "number"
     if kind != "text":
         values = [x.number for x in values]
     tree = _chosen(tests, [x.tree for x in values])

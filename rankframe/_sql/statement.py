@@ -279,13 +279,15 @@ def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Kind:
     """What the rows of the statement stand for."""
     asked: dict[Kind, bool] = {"findings": checks, "rows": rows, "sums": partial}
     asked["slices"] = by and not partial
-    wanted = [kind for kind, is_asked in asked.items() if is_asked]
+    wanted: list[Kind] = [kind for kind, is_asked in asked.items() if is_asked]
     if len(wanted) > 1:
         raise InvalidOption(
             "rows, by (also with partial) and checks are statements of their own; ask for "
             "one of them"
         )
-    return wanted[0] if wanted else "queries"
+    if wanted:
+        return wanted[0]
+    return "queries"
 
 
 def _named(texts: Sequence[str], own_names: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .._support.floats import Floats, Integers, np
 from .weighted_means import NOISE
@@ -120,13 +120,14 @@ class Clicks(NamedTuple):
 def outcomes(method: Method, clicks: Clicks, n: int) -> Floats:
     """For each of `n` impressions 1 if team 1 wins, -1 if team 0 wins, 0 for a tie.
 
-    ``"team_draft"``: the team with more clicks wins. ``"balanced"``: of the two rankings down to
-    the least rank that the lowest of the clicked documents has in either, the one with more clicks
-    wins. ``"probabilistic"``: the expected outcome over all ways to credit the clicks to teams that
-    could have shown this list.
+    ``"team_draft"``: the team with more clicks wins. ``"balanced"``: each clicked document has the
+    better of its two ranks, and the greatest of these is the depth; the ranking with more clicks
+    down to it wins. ``"probabilistic"``: the expected outcome over all ways to credit the clicks to
+    teams that could have shown this list.
     """
     has_team = clicks.team != NO_TEAM
-    clicks = Clicks(*(figures[has_team] for figures in clicks))
+    of_teams: Any = [figures[has_team] for figures in clicks]
+    clicks = Clicks(*of_teams)
     of_team_1 = clicks.team == 1
     if method == "probabilistic":
         chance = np.where(of_team_1, clicks.credit, 1 - clicks.credit)

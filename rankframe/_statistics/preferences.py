@@ -322,10 +322,11 @@ class Davidson:
             largest = np.abs(step).max()
             logs[free] += step / max(1.0, largest)
             n_curved = is_curved.sum()
+            is_finite = bool(largest < CONVERGED and n_curved == dimensions)
+            fit = Fit(logs, inverse, mean[: len(self.counts)], is_finite)
             if largest < CONVERGED or n_curved < dimensions:
                 break
-        is_finite = bool(largest < CONVERGED and n_curved == dimensions)
-        return Fit(logs, inverse, mean[: len(self.counts)], is_finite)
+        return fit  # pyright: ignore[reportPossiblyUnboundVariable] - there is at least one step
 
     def sandwich(self, fit: Fit, together: Any) -> Floats:
         """The covariance of the parameters where comparisons of one cluster resemble each other."""

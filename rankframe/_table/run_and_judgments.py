@@ -489,7 +489,7 @@ class Tables:
                 option(judged_only="drop"),
                 "judgments",
             )
-        if not (self.has_match or self._first_rows_match()):
+        if not (self.has_match or self._any_row_matches()):
             both = [
                 rows.select(self.keys).drop_nulls(self.keys[-1]) for rows in (self.run, self.qrels)
             ]
@@ -512,11 +512,11 @@ class Tables:
         judgment = self.judgment
         return judgment is not None and judgment.null_count() < judgment.len()
 
-    def _first_rows_match(self) -> bool:
-        """Whether a row of the run is judged, of which the first rows usually tell."""
+    def _any_row_matches(self) -> bool:
+        """Whether a row of the run is judged; all rows are read only if none of the first is."""
         first = self.run.head(FIRST_ROWS)
         of_first = self.qrels.join(first, on=self.keys, how="semi", nulls_equal=True)
-        return not all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched))
+        return any(not rows.head(1).collect().is_empty() for rows in (of_first, self.matched))
 
     def _warn_of_other_letters(self) -> None:
         """Warn if a tenth of the first documents that could be judged are so under an id in other

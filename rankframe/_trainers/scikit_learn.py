@@ -104,7 +104,7 @@ class SklearnScorer:
 
     def _groups_of(self, X: Any, routed: Any) -> Array:  # noqa: N803 - scikit-learn's name
         """The query of each row."""
-        group = self._group
+        group: Any = self._group
         if routed is not None:
             return np.asarray(routed)
         if group is None:

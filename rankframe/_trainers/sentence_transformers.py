@@ -223,6 +223,7 @@ class SearchEvaluator:
         """
         of_queries = queries.to_frame()
         docs = self._docs.to_frame()
+        # Every query with some document, so that `judge` checks the ids before a model is run.
         run = of_queries.join(docs.head(1), how="cross")
         named = [name for name in run.columns if name in self._qrels.columns]
         there = self._qrels.select(named)
@@ -233,7 +234,7 @@ class SearchEvaluator:
         setup = self._means.setup
         run = run.with_columns(pl.lit(0.0).alias(setup.roles.score))
         judged = judge(in_memory(run, setup), self._qrels, judged_only="drop")
-        self._means.per_query(judged)
+        self._means.per_query(judged)  # refuses labels that the metrics cannot use
         return set(judged[self._query])
 
     def __call__(

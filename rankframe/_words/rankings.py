@@ -96,6 +96,8 @@ class Rankings(OneRanking):
     values
         For a trained method: of each run, the values that training found at the places 1, 2 and so
         on.
+    of_documents
+        What methods ask for of each document, computed once for all of them.
     """
 
     needed: Needed

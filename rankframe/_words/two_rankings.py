@@ -322,7 +322,7 @@ class _TiedRankings:
             everywhere = -(1 - p) / p * np.log1p(-p)
             beyond = common[-1] * (everywhere - (weight / self.depth).sum())
         elif figure == "ext":
-            at_s = common[self.s - 1] / self.over[self.s - 1] if self.s else 0.0
+            at_s = float(common[self.s - 1] / self.over[self.s - 1]) if self.s else 0.0
             beyond = (common[-1] + (self.l - self.s) * at_s) / self.l * p**self.l
             common[self.s :] += self._extrapolated(at_s)
         else:  # the shorter ranking goes on with what the longer one has already shown

@@ -176,11 +176,11 @@ def reported(
 
     With `stops` reading always ends at the depth, so that the total gain is a sum over ranks, too.
     """
-    report = options["report"]
-    residual = options["residual"]
+    report = options.get("report", "EU")
+    residual = options.get("residual", False)
     is_sum = report == "EU" or (report == "ETU" and stops)
     shown = is_sum and not residual
-    each = _share(r, options["max_label"], options["gain"])
+    each = _share(r, options.get("max_label"), options.get("gain"))
 
     def if_unknown_are_worth(unknown: int) -> pl.Expr:
         gains = Gains(r, depth, each, unknown, shown=shown)

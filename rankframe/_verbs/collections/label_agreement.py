@@ -462,7 +462,7 @@ class Study:
             for is_counted in (is_theirs, theirs >= relevant)
         ]
         statistic = partial(_measures, grades=grades, relevant=relevant)
-        sums = np.column_stack([cells, *of_other])
+        sums = np.column_stack([cells, *of_other]).astype(np.float64)
         estimates = self.estimates(statistic, sums)
         sizes = (int(both.sum()), len(np.unique(number[both])))
         named = zip(MEASURES, estimates, strict=True)

@@ -267,7 +267,8 @@ def _of_one_team(
 def _without(rows: pl.DataFrame, removed: pl.DataFrame, queries: Setup, label: str) -> pl.DataFrame:
     """The rows without the labels of some documents.
 
-    A query that loses all its labels still counts, as one whose documents are judged nonrelevant.
+    A query that loses all its labels still counts: its documents get -1, which stands for unjudged
+    and is a label all the same.
     """
     gone = removed.with_columns(pl.lit(True).alias("#gone"))
     key = removed.columns

@@ -275,7 +275,7 @@ def preference(
             units = _by_unit(part, unit)
             if test == "sequential":
                 key = units.columns[: len(unit)]
-                inferred = _at_any_look(units, key, options["ci"])
+                inferred = _at_any_look(units, key, options.get("ci", 0.95))
             else:
                 inferred = _at_one_look(units, user is not None, resampling, bar)
             n = part.height

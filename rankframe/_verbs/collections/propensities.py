@@ -223,7 +223,7 @@ def _estimates(
     """The propensity of each rank and its interval, of the clicks of groups of contexts."""
     ends = np.full((2, k), np.nan)
     if not len(clicks):
-        return np.full(k, np.nan), *ends
+        return np.full(k, np.nan), ends[0], ends[1]
     totals = clicks.sum(axis=0)
     propensity = estimate(totals.reshape(k, k))
 
@@ -237,7 +237,7 @@ def _estimates(
     is_known &= ~np.isnan(draws).all(axis=0)
     of_known = draws[:, is_known]
     ends[:, is_known] = np.nanquantile(of_known, resampling.ends, axis=0)
-    return propensity, *ends
+    return propensity, ends[0], ends[1]
 
 
 def _clicks(pairs: pl.DataFrame, k: int) -> Floats:

@@ -568,7 +568,8 @@ def _with_documents(
 
     def of_run(documents: pl.DataFrame, rank: str, worth: str) -> pl.DataFrame:
         there = documents.join(queries, on=query, how="semi", nulls_equal=True)
-        worth_of_run = pl.col(documents.columns[-1]).alias(worth)
+        contribution = documents.columns[-1]  # as `explained` orders its columns
+        worth_of_run = pl.col(contribution).alias(worth)
         return there.select(*key, label, pl.col("rank").alias(rank), worth_of_run)
 
     old = of_run(before, rank_before, worth_before)

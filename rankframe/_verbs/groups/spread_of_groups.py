@@ -195,8 +195,8 @@ def _best_and_worst(
     if len(there) == 0:
         return None, None, None, None
     order = there[np.argsort(group_means[there], kind="stable")]
-    worst = order[0]
-    best = order[-1]
+    worst = int(order[0])
+    best = int(order[-1])
     if descending:
         worst, best = best, worst
     return names[best], names[worst], float(group_means[best]), float(group_means[worst])

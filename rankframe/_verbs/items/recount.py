@@ -186,7 +186,9 @@ class Recount:
 
     def table(self, weights: Floats) -> pl.DataFrame:
         """The items that were shown, with their sums."""
-        of_rows = {depth: weights[rows.user] for depth, rows in self.rows.items()}
+        of_rows: dict[Depth, Floats] = {
+            depth: weights[rows.user] for depth, rows in self.rows.items()
+        }
         of_items = {depth: self._by_item(depth, x) for depth, x in of_rows.items()}
         columns = []
         for name, (depth, x) in self.added.items():
