@@ -40,6 +40,7 @@ def try_out(sections: Iterable[str], folder: Path) -> None:
     for name in ("rankframe", "tests"):
         # with what Python compiled, since a copy keeps the times of its files
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*-pytest-*", "data", "tools"))
+    shutil.copy(ROOT / "README.md", folder)
     files = []
     for i, section in enumerate(sections):
         for diff in re.findall(r"(?ms)^```diff\n(.*?)^```$", SECTIONS[section]):
@@ -63,6 +64,19 @@ def test_the_diffs_of_all_sections_fit_together_and_make_their_examples_true(tmp
 @each("section", SECTIONS)
 def test_the_diffs_of_a_section_alone_make_its_examples_true(section: str, tmp_path: Path) -> None:
     try_out([section], tmp_path)
+
+
+@pytest.mark.nightly
+def test_a_metric_added_as_the_page_says_passes_the_tests_of_layout_pages_names_and_bounds(tmp_path: Path) -> None:
+    shutil.copytree(ROOT, tmp_path / "copy", ignore=shutil.ignore_patterns(".git", "build", "mlruns", "*-pytest-*"))
+    for diff in re.findall(r"(?ms)^```diff\n(.*?)^```$", SECTIONS["A metric"]):
+        apply(diff, tmp_path / "copy")
+    folders = ("project/test_layout.py", "docs/test_metrics_page.py", "docs/test_first_lines.py", "catalog")
+    several = [*(f"tests/{name}" for name in folders), "tests/plan/test_bounds.py", "tests/metrics/test_metrics.py"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "copy")}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", *several]
+    run = subprocess.run(command, cwd=tmp_path / "copy", env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr
 
 
 def test_a_diff_that_does_not_fit_is_refused(tmp_path: Path) -> None:
