@@ -236,14 +236,13 @@ class FileRows:
     def _collected(self, once: Sequence[str], only: Container[str] | None) -> pl.DataFrame:
         """The rows of the file, with null in the columns that are not read."""
         if only is None:
-            every = pl.exclude(NUMBER)
-            return self._without_blank(self.table, every).collect()
+            looked_at = pl.col(*self.text, PROBLEM)
+            return self._without_blank(self.table, looked_at).collect()
         own = (*self.text, *once, PROBLEM, NUMBER)
         columns = self.table.collect_schema().names()
         unread = [name for name in columns if name not in only and name not in own]
         table = self.table.with_columns(pl.lit(None).alias(name) for name in unread)
-        looked_at = pl.col(*self.text, PROBLEM)
-        return self._without_blank(table, looked_at).collect()
+        return self._without_blank(table, pl.exclude(NUMBER)).collect()
 
     def _refuse_malformed(self, frame: pl.DataFrame) -> None:
         """Refuse rows of text with a fault, and show the first one."""
