@@ -292,7 +292,7 @@ def test_no_value_at_all_is_said() -> None:
     [
         ({"by": []}, "all queries are in one group; name the column, or columns, that tell groups apart, as by='age'"),
         ({"by": "group", "ci": None}, "ci=None: write a"),
-        ({"by": "group", "correction": "bonferroni"}, "write 'holm', 'bh', 'by' or None"),
+        ({"by": "group", "correction": "bonferroni"}, "is not computed: .*; write correction='holm'"),
         ({"by": "grup"}, "Did you mean 'group'"),
         ({"by": "group", "resamples": 3}, "resamples"),
         ({"by": "group", "baseline": "X"}, "baseline='X' is no group; the groups are x, y, z. Did you mean 'x'"),

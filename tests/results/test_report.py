@@ -557,4 +557,4 @@ def test_every_test_and_correction_has_its_words() -> None:
     for row in ESTIMATORS.values():
         kinds = kinds_of(row.function)[1]
         assert {*row.options} - {"step"} <= {*kinds}, f"{row.name} has an option whose values are not declared"
-    assert set(CORRECTIONS) == set(get_args(Correction))
+    assert set(CORRECTIONS) == set(get_args(get_args(Correction)[0]))

@@ -69,7 +69,7 @@ def test_a_gate_shows_the_ranks_of_the_runs_and_not_a_column_of_the_table() -> N
 def test_a_report_shows_documents_by_rank_and_not_by_a_column_of_that_name(tmp_path: Path, metric: str) -> None:
     DF.rank.on(rank="rank").report(tmp_path / "page.html", metric, worst=2)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert ">rank</th>" in page
+    assert '><span class="whole">rank</span></th>' in page
     assert re.search(r">1</td>\s*<td[^>]*>b</td>", page)
     assert not re.search(r">10</td>\s*<td[^>]*>b</td>", page)
     assert "new_rank" not in page
