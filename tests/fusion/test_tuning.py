@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from statistics import fmean
 from typing import Any
 
