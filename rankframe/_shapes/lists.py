@@ -137,8 +137,11 @@ def from_lists(
     >>> rf.from_lists(df).rank.evaluate("rr", "recall").rows()
     [('a', 0.5, 0.5), ('b', 1.0, 1.0)]
 
-    >>> rows = [{"query": "a", "old": ["x", "y"], "new": ["y"], "relevant": ["y"]}]
-    >>> rf.from_lists(rows, retrieved=["old", "new"]).rows()
+    Two runs, a column of scores each:
+
+    >>> two = {"old": [["x", "y"]], "new": [["y"]], "relevant": [["y"]]}
+    >>> df = pl.DataFrame({"query_id": ["a"], **two})
+    >>> rf.from_lists(df, retrieved=["old", "new"]).rows()
     [('a', 'x', 1.0, None, None), ('a', 'y', 0.5, 1.0, 1)]
     """
     use_polars()

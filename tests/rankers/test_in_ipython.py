@@ -31,7 +31,7 @@ SHOWN = {
     "df.rank": ".rank of a DataFrame: 2 rows, 4 columns",
     "pdf.rank": ".rank of a pandas DataFrame: 2 rows, 4 columns",
     "df.rank.on(relevant=2).reciprocal_rank": "df.rank.on(relevant=2).reciprocal_rank(k=None)",
-    "pdf.rank.evaluate": "df.rank.evaluate(*metrics)",
+    "pdf.rank.evaluate": "df.rank.evaluate(*metrics, runs=None, run=None)",
     "help(lf.rank.reciprocal_rank)": "-> polars.lazyframe.frame.LazyFrame",
     "pdf.rank.reciprocal_rank?": "-> pandas.DataFrame",
     "df.rank.check()": "Nothing found",
