@@ -118,17 +118,16 @@ class Part:
         return [replace(self, order=self.order.between(*limit)) for limit in pairwise(limits)]
 
     def sheet(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> Sheet:
-        """The rows that the formulas look at, in rank order; `carry` are columns of the table that
-        are read besides theirs.
+        """The rows that the formulas look at, in rank order, with further columns to `carry`.
+
+        Where no policy changes ranks or labels after the sort, rows are arrays from the start.
         """
         policies = self.table.setup.policies
-        plain = (
-            policies.depth is None
-            and policies.unretrieved == "missed"
-            and not policies.drops_after_cut
-        )
+        every_row_counts = policies.depth is None and policies.unretrieved == "missed"
+        every_row_counts = every_row_counts and not policies.drops_after_cut
         one_order = not (policies.tie_rule.averages or policies.tie_rule.shares)
-        make = self._plain if plain and one_order and not needed.early else self._by_policies
+        is_plain = every_row_counts and one_order and not needed.early
+        make = self._plain if is_plain else self._by_policies
         return make(needed, {**(carry or {}), **needed.source})
 
     def _plain(self, needed: Needed, columns: Mapping[str, pl.Expr]) -> Sheet:
@@ -136,15 +135,18 @@ class Part:
         are.
         """
         order = self.order
-        row, starts, ends = order.row, order.ends[:-1], order.ends
+        row = order.row
         label = self.labels.take(row)
-        runs = Runs(starts, len(row))
-        position = runs.place if not needed.gains_only else None
-        if position is None:
+        starts = order.ends[:-1]
+        if needed.gains_only:
             place, starts = with_gain(label, starts)
-            row, label = row.take(place), label.take(place)
+            row = row.take(place)
+            label = label.take(place)
             runs = Runs(starts, len(row))
-            position = place + (1 - ends).take(runs.number)
+            position = place + (1 - order.ends).take(runs.number)
+        else:
+            runs = Runs(starts, len(row))
+            position = runs.place
         given: dict[str, Column] = {
             "#row": lambda: pl.Series(row),
             "#query": lambda: pl.Series(runs.number).set_sorted(),

@@ -585,8 +585,7 @@ FINDINGS = (
     ),
     Finding(
         "missed documents lost", "rows", _missed_are_lost, _of_a_join,
-        # where nothing was missed, as of judgments of this run alone, a join by rankframe or the
-        # policy says so
+        # rankframe's own join, or the policy, tells that no document was missed
         warns=lambda x, _: (
             x.given.isdisjoint({JOINED, "unretrieved"}) and x.policies.unretrieved != "drop"
         ),

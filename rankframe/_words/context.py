@@ -216,7 +216,7 @@ class Context(ABC):
             base = base.cast(pl.Float32)
         if policies.tie_rule.refuses:
             tied = self.rows.along(base.is_duplicated()) & base.is_not_null()
-            says = "documents of a query share another score and ties='error' forbids it"
+            says = "documents of a query share another score, and the rule for ties forbids it"
             self.rows.refuse(tied, says, of_label=False)
         return base
 

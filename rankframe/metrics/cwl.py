@@ -296,10 +296,9 @@ def inst(
     wanted = 2 * target
 
     def reader(g: Gains) -> ReaderSums:
-        # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain
-        # is 0, x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2,
-        # where Q is a product over the documents above that have a gain, each 1 - gain / x just
-        # above it.
+        # Let x(i) = i + 2 T - (gain of the first i). Then C(i) = ((x(i) - 1) / x(i))^2. Where the
+        # gain is 0, x(i) - 1 = x(i - 1), so that V(i) = (2 T Q(i) / x(i - 1))^2. Q(i) is the
+        # product of 1 - gain(j) / x(j - 1) over the documents j above i.
         before = r.so_far(g.each) - g.each
         x = g.r.rank - 1 + wanted - before
         keeps = (1 - g.each / x).fill_null(1.0)

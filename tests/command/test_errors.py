@@ -98,10 +98,7 @@ UNREACHED = (
     "there is no method to tune",  # the command line requires --method
     "name each file in one list",
     "a pattern stands alone",
-    *(
-        "ties='error' forbids it",
-        "reads labels, which it does not declare",
-    ),  # of another score, and metrics of one's own
+    "reads labels, which it does not declare",  # a metric of one's own
     ".fill_null(False).all().over(",  # code for a frame, which a command cannot run
     "rf.from_dicts(",
 )

@@ -160,7 +160,7 @@ def test_the_rank_without_an_instruction_does_not_depend_on_the_scores_with_it()
 
 def test_ties_of_another_ranking_are_refused_where_ties_are() -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "base": [1.0, 1.0], "label": [0, 1]})
-    with pytest.raises(rf.InvalidData, match=r"documents of a query share another score and ties='error' forbids it"):
+    with pytest.raises(rf.InvalidData, match=r"share another score, and the rule for ties forbids it"):
         df.rank.on(base="base", ties="error").evaluate("p_mrr")
 
 

@@ -106,6 +106,13 @@ def test_the_help_of_a_topic_has_a_line_for_each_method_and_no_internals(kind: s
     assert type(methods).__doc__.startswith(("The verbs of", "All metrics of"))
 
 
+@each("topic", ["fusion", "items", "collection", "clicks", "preferences"])
+def test_a_line_of_the_help_is_the_whole_first_sentence(topic: str) -> None:
+    lines = re.findall(r"(?m)^\w+ {2,}(\S.*)$", getattr(RANKERS["polars"](), topic).__doc__)
+    assert lines
+    assert [line for line in lines if not line.endswith(".")] == []
+
+
 def test_the_help_of_pandas_tells_where_that_of_its_own_method_is() -> None:
     pdf = DF.to_pandas()
     text = inspect.getdoc(pdf.rank) or ""

@@ -226,7 +226,8 @@ class VerbCall:
         result = self._run(self.verb.function, table)
         if not isinstance(result, pl.DataFrame):
             return self.recorded(result, table.setup, table.rows)
-        if self.verb.gives != "whole":  # whose columns are named by the verb, not by metrics
+        # A verb that gives a table of its own names its columns itself.
+        if self.verb.gives != "whole":
             result = with_names(result, table.setup, self.calls)
         return table.give(result)
 

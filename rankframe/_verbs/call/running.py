@@ -123,15 +123,15 @@ Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
 
 
 def slices_of(call: VerbCall, setup: Setup) -> list[str]:
-    """The columns of whose values each is watched by itself: runs, and slices that are columns of
-    the query, or of a gate.
+    """The columns that cut the table into slices, each of which is watched by itself.
+
+    They are the columns of runs, and those of `by` that belong to the query or to a gate.
     """
     query, by = setup.roles.query, call.arguments.get("by") or ()
     of_runs = runs_in(setup) if len(query) > 1 else ()
     sliced = [by] if isinstance(by, str) else by
-    watched = [
-        name for name in sliced if call.verb.refuses or name in query
-    ]  # each slice has a budget
+    has_budgets = call.verb.refuses  # each slice of a gate has a budget
+    watched = [name for name in sliced if has_budgets or name in query]
     return list(dict.fromkeys([*call.runs.key, *of_runs, *watched]))
 
 

@@ -14,8 +14,8 @@ from .declaration import VerbCall
 class UnjudgedQueries:
     """The number of queries that nobody judged, added up over the parts of a table.
 
-    Nothing is said of a call with another source for these queries: a model's labels, or what was
-    known before.
+    A call that uses other knowledge of these queries (a model's labels, an adjustment) does not
+    warn.
     """
 
     def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:

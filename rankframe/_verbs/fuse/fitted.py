@@ -207,8 +207,8 @@ def fit(
     """Train a method of fusion on judged rankings.
 
     Every query of the table is a training query. A document is relevant if its label is at least
-    `on(relevant=...)`; a document without a label is not relevant. Train on other queries than
-    those whose values you report.
+    `on(relevant=...)`; a document without a label is not relevant. Report the
+    values of queries on which the method was not trained.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class RunSizes:
             mean_share = pl.col(share).filter(has_any).mean().fill_null(0.0)
             shares = dict(of_runs.agg(mean_share).iter_rows())
         ranked = [call for call in calls if _ranks_documents(call)]
-        is_cut = setup.policies.depth is not None  # as the user wants it
+        is_cut = setup.policies.depth is not None
         return cls(
             runs=runs,
             k=cutoff_of(calls),
