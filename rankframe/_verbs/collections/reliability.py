@@ -66,9 +66,9 @@ class Reliability(Result[R_co]):
     ----------
     table
         A row per metric and figure: ``metric``; ``figure``: ``"discriminative_power"``, the share
-        of the pairs of runs with a p-value below `alpha`; ``"swap_rate"``, of the
-        pairs whose means in one half of the queries differ by at least ``difference`` (Float64;
-        null for other figures), the share that the other half puts in the opposite order; ``"tau"``,
+        of the pairs of runs with a p-value below `alpha`; ``"swap_rate"``, of the pairs whose means
+        in one half of the queries differ by at least ``difference`` (Float64; null for other
+        figures), the share that the other half puts in the opposite order; ``"tau"``,
         Kendall's tau-b of the orders of the runs by their means of ``metric`` and of the ``other``
         metric (String; null for other figures); ``value`` and its interval from ``ci_low`` to
         ``ci_high`` (Float64); ``n_pairs`` of runs and ``n_queries`` (UInt32).
